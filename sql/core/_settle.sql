@@ -1,0 +1,149 @@
+-- What an owner does with its claim: finish, fail, release, renew, checkpoint. All are one UPDATE that
+-- names key, day, biz_type, state and owner, so a stale worker's call changes nothing. The owner is
+-- whoever has the token; without a token it is the session that claimed.
+--
+-- The day is guessed first: a token is the microseconds of its acquisition, so it names the day of a
+-- first attempt. When the guess misses (taken over on a later day; no token and midnight passed) the
+-- record is looked for in all days without locking: created_on never changes, so an old snapshot
+-- finds it as well as a new one. Only what judges reads or writes the current row.
+--
+-- updated_at always moves, so the UPDATE never matches without changing and ROW_COUNT() means the same
+-- under every client flag.
+DELIMITER $$
+CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._settle(
+    IN in_routine VARCHAR(16),
+    IN in_biz_type LONGBLOB,
+    IN in_key LONGBLOB,
+    IN in_token BIGINT UNSIGNED,
+    IN in_json LONGBLOB,
+    IN in_retryable TINYINT,
+    IN in_lease_seconds BIGINT UNSIGNED
+)
+    MODIFIES SQL DATA
+    SQL SECURITY DEFINER
+    COMMENT 'Private: changes a claim that the caller owns. See the doors finish, fail, release, renew and checkpoint.'
+main: BEGIN
+    DECLARE v_now DATETIME(6) DEFAULT
+        TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
+    DECLARE v_day DATE DEFAULT NULL;
+    DECLARE v_json LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
+    DECLARE v_require_payload, v_observe BOOLEAN;
+    DECLARE v_on_expiry VARCHAR(8);
+    DECLARE v_limit INT UNSIGNED;
+    DECLARE v_lease_seconds BIGINT UNSIGNED;
+    DECLARE v_to TINYINT UNSIGNED;
+    DECLARE v_guess DATE;
+    DECLARE v_status TINYINT UNSIGNED DEFAULT NULL;
+    DECLARE v_biz_type VARBINARY(64) DEFAULT NULL;
+    DECLARE v_token BIGINT UNSIGNED DEFAULT NULL;
+    DECLARE v_text VARCHAR(512);
+    DECLARE v_counted VARCHAR(16);
+
+    CALL idem._admit(in_routine, in_biz_type, in_key, v_lease_seconds, v_on_expiry, v_limit,
+                     v_require_payload, v_observe);
+
+    IF in_routine IN ('finish', 'fail', 'checkpoint') THEN
+        SET in_json = COALESCE(in_json, 'null');
+        IF LENGTH(in_json) > v_limit THEN
+            SET v_text = CONCAT('idem.', in_routine, ': ', LENGTH(in_json), ' bytes, the limit is ', v_limit);
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52008, MESSAGE_TEXT = v_text;
+        END IF;
+        SET v_json = CONVERT(in_json USING utf8mb4);
+        IF NOT (CAST(v_json AS BINARY) <=> in_json) OR NOT JSON_VALID(v_json) THEN
+            SET v_text = CONCAT('idem.', in_routine, ': ',
+                                ELT(FIELD(in_routine, 'finish', 'fail', 'checkpoint'),
+                                    'result', 'error', 'data'),
+                                ' is not JSON in UTF-8 (at most 31 levels deep)');
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
+        END IF;
+    END IF;
+    IF in_routine = 'renew' THEN
+        SET v_lease_seconds = COALESCE(in_lease_seconds, v_lease_seconds);
+        IF v_lease_seconds NOT BETWEEN 1 AND 604800 THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+                MESSAGE_TEXT = 'idem.renew: lease_seconds must be from 1 to 604800';
+        END IF;
+    END IF;
+    SET v_to = CASE in_routine WHEN 'finish' THEN 1
+                               WHEN 'fail' THEN IF(COALESCE(in_retryable, 0), 4, 2)
+                               WHEN 'release' THEN 4
+                               ELSE 0 END,
+        v_guess = IF(in_token IS NULL, idem_today(),
+                   DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL in_token MICROSECOND)),
+        v_day = v_guess;
+
+    attempts: LOOP
+        UPDATE idem.record r
+           SET r.status = v_to,
+               r.result = IF(in_routine = 'finish', v_json, r.result),
+               r.error = CASE in_routine WHEN 'fail' THEN v_json
+                                         WHEN 'finish' THEN NULL
+                                         ELSE r.error END,
+               r.checkpoint = IF(in_routine = 'checkpoint', v_json, r.checkpoint),
+               r.lease_until = CASE WHEN v_to <> 0 THEN NULL
+                                    WHEN in_routine = 'renew'
+                                    THEN v_now + INTERVAL v_lease_seconds SECOND
+                                    ELSE r.lease_until END,
+               r.finished_at = IF(v_to IN (1, 2), v_now, NULL),
+               r.updated_at = GREATEST(v_now, r.updated_at + INTERVAL 1 MICROSECOND)
+         WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
+           AND r.biz_type = in_biz_type AND r.status = 0
+           AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
+                                       AND r.owner_epoch = idem_epoch()));
+        IF ROW_COUNT() = 1 THEN
+            DO idem_ack(CASE in_routine WHEN 'renew' THEN 'RENEWED'
+                                        WHEN 'checkpoint' THEN 'CHECKPOINTED'
+                                        ELSE ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED') END);
+            LEAVE main;
+        END IF;
+        IF NOT (v_day <=> v_guess) THEN
+            LEAVE attempts;
+        END IF;
+        SET v_day = NULL;
+        SELECT r.created_on INTO v_day FROM idem.record r
+         WHERE r.scope = '' AND r.idem_key = in_key LIMIT 1;
+        IF v_day IS NULL THEN -- not in this snapshot: look at what is there now
+            SELECT r.created_on INTO v_day
+              FROM (SELECT l.day FROM idem.live_day l WHERE l.day <= idem_today()) d
+              STRAIGHT_JOIN idem.record r
+             WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
+             LIMIT 1
+              LOCK IN SHARE MODE;
+        END IF;
+        IF v_day IS NULL OR v_day <=> v_guess THEN
+            LEAVE attempts;
+        END IF;
+    END LOOP;
+
+    -- Not the owner. Why: from the current row.
+    SELECT r.biz_type, r.status, r.token INTO v_biz_type, v_status, v_token
+      FROM idem.record r
+     WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
+      LOCK IN SHARE MODE;
+    IF v_status IS NULL AND in_routine = 'fail' THEN
+        -- After a rollback there is no record to fail: make one that keeps the error.
+        CALL idem._fail_new(in_biz_type, in_key, v_to, v_json, v_now, v_status);
+        IF v_status IS NULL THEN
+            DO idem_ack(ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED'));
+            LEAVE main;
+        END IF;
+    END IF;
+    IF v_biz_type <> in_biz_type THEN
+        SET v_counted = idem_count('KEY_REUSED');
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52002,
+            MESSAGE_TEXT = 'idem: the key is held by another biz_type';
+    END IF;
+    SET v_counted = idem_count('NOT_OWNER');
+    IF v_observe THEN
+        DO idem_ack('OBSERVED');
+        LEAVE main;
+    END IF;
+    SET v_text = CONCAT('idem.', in_routine, ': ',
+        CASE WHEN v_status IS NULL THEN 'there is no claim on this key (never made, or rolled back)'
+             WHEN v_status = 0 AND in_token IS NULL THEN 'another session holds the claim'
+             WHEN v_status = 0 THEN 'the claim was taken over with a later token'
+             ELSE CONCAT('the claim is ', ELT(v_status, 'finished', 'failed', 'unknown: an operator decides',
+                                              'released')) END);
+    SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52004, MESSAGE_TEXT = v_text;
+END$$
+DELIMITER ;

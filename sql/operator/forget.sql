@@ -1,0 +1,36 @@
+DELIMITER $$
+CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.forget(
+    IN in_biz_type LONGBLOB,
+    IN in_key LONGBLOB
+)
+    MODIFIES SQL DATA
+    SQL SECURITY DEFINER
+    COMMENT '
+Deletes the record of a key: the next claim is a first one, and the action may be carried out again.
+Also for an event when in_biz_type names a consumer. Leaves a row in idem.audit with what was forgotten.
+Errors: 52001 also when there is no such record.
+
+Example: CALL idem.forget(''payment'', ''order-42'');
+'
+BEGIN
+    DECLARE v_detail LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
+    DECLARE v_day DATE;
+    DECLARE v_scope VARBINARY(64);
+
+    DO idem_check('forget', '@PROJECT_VERSION@', @@character_set_results, in_biz_type, in_key);
+    SELECT r.scope, r.created_on,
+           JSON_OBJECT('status', r.status, 'attempt', r.attempt, 'token', r.token, 'created_at',
+                       r.created_at, 'result', JSON_COMPACT(r.result), 'error', JSON_COMPACT(r.error))
+      INTO v_scope, v_day, v_detail
+      FROM idem.record r
+     WHERE r.scope IN ('', in_biz_type) AND r.idem_key = in_key AND r.biz_type = in_biz_type
+     ORDER BY r.scope LIMIT 1;
+    IF v_detail IS NULL THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+            MESSAGE_TEXT = 'idem.forget: there is no record of this key and biz_type';
+    END IF;
+    CALL idem._audit('forget', in_biz_type, in_key, v_detail);
+    DELETE FROM idem.record
+     WHERE scope = v_scope AND idem_key = in_key AND created_on = v_day AND biz_type = in_biz_type;
+END$$
+DELIMITER ;

@@ -1,0 +1,34 @@
+-- Removes the routines, functions and the plugin of idem, and keeps the records. To remove them too:
+-- SET @idem_drop_data = 1 before this file. Run it on each replica first, as install.sql.
+DELIMITER $$
+BEGIN NOT ATOMIC
+    DECLARE v_done BOOLEAN DEFAULT FALSE;
+    DECLARE v_name VARCHAR(64);
+    DECLARE v_routines CURSOR FOR SELECT routine_name FROM information_schema.routines
+                                   WHERE routine_schema = 'idem' AND routine_type = 'PROCEDURE';
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
+
+    OPEN v_routines;
+    FETCH v_routines INTO v_name;
+    WHILE NOT v_done DO
+        EXECUTE IMMEDIATE CONCAT('DROP PROCEDURE IF EXISTS idem.`', v_name, '`');
+        FETCH v_routines INTO v_name;
+    END WHILE;
+    CLOSE v_routines;
+    IF EXISTS (SELECT 1 FROM information_schema.tables
+                WHERE table_schema = 'idem' AND table_name = 'meta') THEN
+        DELETE FROM idem.meta WHERE name = 'version';
+    END IF;
+    IF COALESCE(@idem_drop_data, 0) THEN
+        DROP DATABASE IF EXISTS idem;
+        DROP USER IF EXISTS idem@localhost;
+        DROP ROLE IF EXISTS idem_app;
+        DROP ROLE IF EXISTS idem_operator;
+    END IF;
+END$$
+DELIMITER ;
+SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
+@IDEM_DROP_FUNCTIONS@UNINSTALL PLUGIN IF EXISTS idem;
+SET SESSION sql_log_bin = @idem_log_bin;
+SELECT IF(COALESCE(@idem_drop_data, 0), 'idem is removed, with its records',
+          'idem is removed; schema idem keeps its records') AS result;

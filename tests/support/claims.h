@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One way to say a call for both doors, so that a scenario is written once and run through each. */
+#ifndef IDEM_TESTS_CLAIMS_H
+#define IDEM_TESTS_CLAIMS_H
+
+#include <mysql.h>
+
+enum door { PROCEDURE_DOOR, UDF_DOOR };
+
+extern const char *const door_names[2];
+
+struct answer {
+    unsigned int error; /* 0, or the error number; then the rest is empty */
+    char state[16];
+    unsigned long long token;
+    unsigned int attempt;
+    char result[256], last_error[256], failure[256], checkpoint[256];
+    long long retry_after_ms; /* -1 when absent */
+};
+
+/* Arguments are SQL expressions, e.g. "'pay'", "NULL", "x'00ff'". */
+struct answer claim(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                    const char *payload);
+struct answer begin(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                    const char *payload);
+struct answer consume(MYSQL *sql, enum door door, const char *consumer, const char *event,
+                      const char *payload);
+struct answer peek(MYSQL *sql, enum door door, const char *biz_type, const char *key);
+
+/* These return the error number, 0 for success. token may be "NULL". */
+unsigned int finish(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                    const char *token, const char *result);
+unsigned int commit(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                    const char *token, const char *result);
+unsigned int fail_claim(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                        const char *token, const char *error, int retryable);
+unsigned int release(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                     const char *token);
+unsigned int renew(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                   const char *token, const char *seconds);
+unsigned int checkpoint(MYSQL *sql, enum door door, const char *biz_type, const char *key,
+                        const char *token, const char *data);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The wall clock, the day that never goes back, and fencing tokens. */
+#include "clock.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#define US_PER_DAY (INT64_C(86400) * 1000000)
+
+static atomic_int_least64_t test_us;
+static atomic_int_least64_t newest_day;
+static atomic_uint_least64_t last_token;
+
+int64_t idem_clock_us(void)
+{
+    int64_t set = atomic_load_explicit(&test_us, memory_order_relaxed);
+    struct timespec now;
+
+    if (set != 0)
+        return set;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void idem_clock_set(int64_t us)
+{
+    atomic_store(&test_us, us);
+    if (us == 0)
+        atomic_store(&newest_day, 0);
+}
+
+int64_t idem_clock_today(int64_t ahead)
+{
+    int64_t day = idem_clock_us() / US_PER_DAY;
+    int64_t newest = atomic_load(&newest_day);
+
+    /* Raised before the caller inserts: whoever inserts into an older day afterwards has read the
+       day before this, and will see it raised when it looks again (see sql/tables/record_look). */
+    while (newest < day || newest > day + ahead)
+        if (atomic_compare_exchange_weak(&newest_day, &newest, day))
+            return day;
+    return newest;
+}
+
+void idem_clock_date(int64_t day, char ret_text[IDEM_DATE_LENGTH + 1])
+{
+    time_t seconds = (time_t)(day * 86400);
+    struct tm utc;
+
+    gmtime_r(&seconds, &utc);
+    strftime(ret_text, IDEM_DATE_LENGTH + 1, "%Y-%m-%d", &utc);
+}
+
+uint64_t idem_clock_token(void)
+{
+    uint64_t now = (uint64_t)idem_clock_us();
+    uint64_t last = atomic_load(&last_token);
+    uint64_t next;
+
+    do
+        next = now > last ? now : last + 1;
+    while (!atomic_compare_exchange_weak(&last_token, &last, next));
+    return next;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Finding the caller's own session, and the handles kept with sessions. */
+#include "session.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mysql/service_kill_statement.h>
+#include <mysql/service_sql.h>
+
+#include "raise.h"
+
+/* sql/sql_class.h; the public headers do not name it. A test with SET sql_log_bin=0 guards it. */
+#define OPTION_BIN_LOG (1LL << 18)
+
+/* Exported by the server, and used by its own plugins; no public header names it. Weak: without it
+   a kill is noticed one nested command later. */
+extern MYSQL_THD _current_thd(void) __attribute__((weak));
+
+#define ER_QUERY_INTERRUPTED 1317
+#define ER_INSIDE_TRANSACTION 1694
+
+struct handle {
+    MYSQL sql;
+    struct handle *previous;
+    struct handle *next;
+};
+
+/* A key of its own per INSTALL: sessions that outlive an UNINSTALL keep a dangling value under the
+   old key, which nobody reads again. */
+static MYSQL_THD_KEY_T handle_key;
+
+/* Guards the list of all handles. Innermost lock: nothing is called while it is held. */
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct handle *handles;
+
+/* Set while this thread runs the probe; the check function answers into it. */
+static _Thread_local MYSQL_THD *probe_answer;
+
+static bool query(MYSQL *sql, const char *text)
+{
+    return mysql_real_query(sql, text, strlen(text)) == 0;
+}
+
+static bool connect_local(MYSQL *ret_sql)
+{
+    if (mysql_init(ret_sql) == NULL)
+        return false;
+    if (mysql_real_connect_local(ret_sql) != NULL)
+        return true;
+    mysql_close(ret_sql);
+    return false;
+}
+
+int idem_session_init(void)
+{
+    handles = NULL;
+    return thd_key_create(&handle_key);
+}
+
+void idem_session_deinit(void)
+{
+    struct handle *next;
+
+    for (struct handle *handle = handles; handle != NULL; handle = next) {
+        next = handle->next;
+        mysql_close(&handle->sql);
+        free(handle);
+    }
+    handles = NULL;
+    thd_key_delete(&handle_key);
+}
+
+static void keep_handle(MYSQL_THD thd)
+{
+    struct handle *handle;
+
+    if (thd_getspecific(thd, handle_key) != NULL)
+        return;
+    handle = calloc(1, sizeof(*handle));
+    if (handle == NULL)
+        return;
+    if (!connect_local(&handle->sql)) {
+        free(handle);
+        return;
+    }
+    if (!query(&handle->sql, "SET SESSION sql_log_bin=1") ||
+        thd_setspecific(thd, handle_key, handle) != 0) {
+        mysql_close(&handle->sql);
+        free(handle);
+        return;
+    }
+    pthread_mutex_lock(&handles_lock);
+    handle->next = handles;
+    if (handles != NULL)
+        handles->previous = handle;
+    handles = handle;
+    pthread_mutex_unlock(&handles_lock);
+}
+
+static void free_handle(MYSQL_THD thd)
+{
+    struct handle *handle = thd_getspecific(thd, handle_key);
+
+    if (handle == NULL)
+        return;
+    thd_setspecific(thd, handle_key, NULL);
+    pthread_mutex_lock(&handles_lock);
+    if (handle->previous != NULL)
+        handle->previous->next = handle->next;
+    else
+        handles = handle->next;
+    if (handle->next != NULL)
+        handle->next->previous = handle->previous;
+    pthread_mutex_unlock(&handles_lock);
+    mysql_close(&handle->sql);
+    free(handle);
+}
+
+void idem_session_notify(MYSQL_THD thd, const struct mysql_event_connection *event)
+{
+    if (event->event_subclass == MYSQL_AUDIT_CONNECTION_CONNECT && event->status == 0)
+        keep_handle(thd);
+    else if (event->event_subclass == MYSQL_AUDIT_CONNECTION_DISCONNECT)
+        free_handle(thd);
+}
+
+int idem_session_check_probe(MYSQL_THD thd, struct st_mysql_sys_var *variable, void *save,
+                             struct st_mysql_value *value)
+{
+    (void)variable, (void)value;
+    if (probe_answer == NULL)
+        return 1; /* somebody else's SET: refused with 1231 */
+    *probe_answer = thd;
+    *(int *)save = 0;
+    return 0;
+}
+
+static MYSQL_THD own_session(MYSQL *sql)
+{
+    MYSQL_THD thd = NULL;
+
+    probe_answer = &thd;
+    if (!query(sql, "SET SESSION idem_probe=0"))
+        thd = NULL;
+    probe_answer = NULL;
+    /* With a table locked the server silently made a new session; that one has no id. */
+    return thd != NULL && thd_get_thread_id(thd) != 0 ? thd : NULL;
+}
+
+static bool in_open_transaction_with_binlog(MYSQL *sql)
+{
+    MYSQL_RES *result;
+    MYSQL_ROW row;
+    bool yes = true;
+
+    if (!query(sql, "SELECT @@global.log_bin") || (result = mysql_store_result(sql)) == NULL)
+        return true;
+    row = mysql_fetch_row(result);
+    if (row != NULL && row[0] != NULL)
+        yes = strcmp(row[0], "0") != 0;
+    mysql_free_result(result);
+    return yes;
+}
+
+/* For a session that is older than the plugin, or of the event scheduler: no CONNECT was seen. */
+static bool log_from_here(const char *function, MYSQL *sql)
+{
+    if (query(sql, "SET SESSION sql_log_bin=1"))
+        return true;
+    if (mysql_errno(sql) != ER_INSIDE_TRANSACTION) {
+        idem_raise(mysql_errno(sql), "%s", mysql_error(sql));
+        return false;
+    }
+    if (!in_open_transaction_with_binlog(sql))
+        return true;
+    idem_raise(
+        IDEM_E_BAD_CONTEXT,
+        "%s: this session began before plugin idem was loaded and its transaction is already "
+        "open; reconnect, or use CALL idem.claim and its kind",
+        function);
+    return false;
+}
+
+bool idem_session_killed(void)
+{
+    MYSQL_THD thd = _current_thd != NULL ? _current_thd() : NULL;
+
+    return thd != NULL && thd_kill_level(thd) != THD_IS_NOT_KILLED;
+}
+
+bool idem_session_open(const char *function, struct idem_session *ret_session)
+{
+    MYSQL *fresh = &ret_session->fresh;
+    struct handle *handle;
+    MYSQL_THD thd;
+    bool logged;
+
+    if (idem_session_killed()) {
+        idem_raise(ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+        return false;
+    }
+    memset(fresh, 0, sizeof(*fresh));
+    if (!connect_local(fresh)) {
+        idem_raise(IDEM_E_NOT_READY, "%s: no local connection", function);
+        return false;
+    }
+    ret_session->sql = fresh;
+    thd = own_session(fresh);
+    if (thd == NULL) {
+        idem_session_close(ret_session);
+        idem_raise(
+            IDEM_E_BAD_CONTEXT,
+            "%s: the statement uses tables (or a trigger, function or LOCK TABLES), so the "
+            "call could not share its transaction; use it without tables, as in SELECT %s(...)"
+            ", or CALL the procedure of schema idem",
+            function, function);
+        return false;
+    }
+    logged = (thd_test_options(thd, OPTION_BIN_LOG) & OPTION_BIN_LOG) != 0;
+    handle = logged ? thd_getspecific(thd, handle_key) : NULL;
+    if (handle != NULL) {
+        idem_session_close(ret_session);
+        ret_session->sql = &handle->sql;
+        return true;
+    }
+    if (!logged || log_from_here(function, fresh))
+        return true;
+    idem_session_close(ret_session);
+    return false;
+}
+
+void idem_session_close(struct idem_session *session)
+{
+    if (session->sql == &session->fresh)
+        mysql_close(&session->fresh);
+    session->sql = NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The session a door is called from, and how to run SQL on it.
+
+   Own session: the one whose statement called us; SQL sent through a local connection runs on it
+   and in its transaction, but only while the statement has locked no table. Handle: a local
+   connection kept with a session since CONNECT, on which the binlog was switched on (it starts off,
+   and cannot be switched inside a transaction). */
+#ifndef IDEM_SESSION_H
+#define IDEM_SESSION_H
+
+#include <my_config.h>
+
+#include <stdbool.h>
+
+#include <mysql.h>
+#include <mysql/plugin.h>
+#include <mysql/plugin_audit.h>
+
+struct idem_session {
+    MYSQL *sql;  /* what to send SQL through: the kept handle, or `fresh` */
+    MYSQL fresh; /* the caller must not copy or move it while open */
+};
+
+/* Prepares key and lock; non-zero on failure. */
+int idem_session_init(void);
+
+/* Frees every kept handle. Nobody may be inside the gate. */
+void idem_session_deinit(void);
+
+/* CONNECT opens a session's handle, DISCONNECT frees it. */
+void idem_session_notify(MYSQL_THD thd, const struct mysql_event_connection *event);
+
+/* Finds the caller's own session. False with 52006 raised where SQL would run in another session,
+   or where a transaction that is already open would not get it into the binlog; 1317 when killed.
+ */
+bool idem_session_open(const char *function, struct idem_session *ret_session);
+void idem_session_close(struct idem_session *session);
+
+/* True when the caller's statement has been killed or has run out of time. A nested command would
+   clear that flag, so it is asked before each one. */
+bool idem_session_killed(void);
+
+/* Check function of the session variable idem_probe. */
+int idem_session_check_probe(MYSQL_THD thd, struct st_mysql_sys_var *variable, void *save,
+                             struct st_mysql_value *value);
+
+#endif
