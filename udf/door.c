@@ -133,7 +133,7 @@ static bool add_result(const struct idem_door *door, MYSQL *sql, const struct ac
     if (door->many)
         idem_answer_add(answer, "]", 1);
     mysql_free_result(result);
-    return rows > 0 || end->length > 0;
+    return door->many || rows > 0;
 }
 
 /* Every server error goes on with its own number. 1213 and 1020 above all: the transaction is gone,

@@ -3,6 +3,7 @@
    session's handle can be made and freed. */
 #include "session.h"
 
+#include "catalog.h"
 #include "clock.h"
 #include "counters.h"
 #include "gate.h"
@@ -14,6 +15,10 @@ static int init_plugin(void *unused)
     (void)unused;
     if (idem_session_init() != 0)
         return 1;
+    if (idem_catalog_start() != 0) {
+        idem_session_deinit();
+        return 1;
+    }
     idem_counters_start();
     idem_gate_open();
     return 0;
@@ -23,6 +28,7 @@ static int deinit_plugin(void *unused)
 {
     (void)unused;
     idem_gate_close();
+    idem_catalog_stop();
     idem_session_deinit();
     idem_clock_set(0);
     return 0;

@@ -10,6 +10,7 @@
 
 #include <mysql.h>
 
+#include "arguments.h"
 #include "gate.h"
 #include "raise.h"
 
@@ -23,6 +24,12 @@ my_bool idem_udf_init(const char *usage, unsigned int least, unsigned int most, 
 /* Argument i as a whole number. False with 52001 raised if it is not one in [least, most]. */
 bool idem_udf_integer(const char *function, const char *name, const UDF_ARGS *args, unsigned int i,
                       long long least, unsigned long long most, unsigned long long *ret_value);
+
+/* Argument i as borrowed text. */
+static inline struct idem_text idem_udf_text(const UDF_ARGS *args, unsigned int i)
+{
+    return (struct idem_text){.bytes = args->args[i], .length = args->lengths[i]};
+}
 
 /* For functions that answer an integer. */
 #define IDEM_UDF_INTEGER(name, usage, least, most)                                                 \

@@ -10,11 +10,12 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._set_access(
     SQL SECURITY DEFINER
     COMMENT 'Private: writes one access rule. See allow and deny.'
 BEGIN
+    DECLARE v_checked BOOLEAN;
     DECLARE v_text VARCHAR(512);
     DECLARE v_now DATETIME(6) DEFAULT
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
 
-    DO idem_check(in_routine, '@PROJECT_VERSION@', @@character_set_results, in_biz_type, 'access');
+    SET v_checked = idem_check(in_routine, @@character_set_results, in_biz_type, 'access');
     IF in_user IS NULL OR CHAR_LENGTH(in_user) > 128 OR in_host IS NULL OR in_host = ''
        OR CHAR_LENGTH(in_host) > 255 THEN
         SET v_text = CONCAT('idem.', in_routine, ': user takes at most 128 characters, host 1 to 255');
@@ -24,5 +25,6 @@ BEGIN
     VALUES (in_user, in_host, in_biz_type, in_allowed, v_now, USER())
     ON DUPLICATE KEY UPDATE allowed = in_allowed, updated_at = v_now, updated_by = USER();
     CALL idem._audit(in_routine, in_biz_type, NULL, JSON_OBJECT('user', in_user, 'host', in_host));
+    SET v_checked = idem_reload();
 END$$
 DELIMITER ;

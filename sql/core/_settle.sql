@@ -27,23 +27,23 @@ main: BEGIN
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
     DECLARE v_day DATE DEFAULT NULL;
     DECLARE v_json LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
-    DECLARE v_require_payload, v_observe BOOLEAN;
-    DECLARE v_on_expiry VARCHAR(8);
+    DECLARE v_lease_seconds BIGINT UNSIGNED DEFAULT
+        idem_admit(in_routine, @@character_set_results, USER(), in_biz_type, in_key, TRUE,
+                   @@binlog_format = 'STATEMENT' AND @@log_bin AND @@sql_log_bin);
     DECLARE v_limit INT UNSIGNED;
-    DECLARE v_lease_seconds BIGINT UNSIGNED;
     DECLARE v_to TINYINT UNSIGNED;
     DECLARE v_guess DATE;
+    DECLARE v_locked, v_changed BOOLEAN DEFAULT FALSE;
+    DECLARE v_waited_ms BIGINT UNSIGNED DEFAULT 0;
     DECLARE v_status TINYINT UNSIGNED DEFAULT NULL;
     DECLARE v_biz_type VARBINARY(64) DEFAULT NULL;
-    DECLARE v_token BIGINT UNSIGNED DEFAULT NULL;
+    DECLARE v_token, v_found BIGINT UNSIGNED DEFAULT NULL;
     DECLARE v_text VARCHAR(512);
     DECLARE v_counted VARCHAR(16);
 
-    CALL idem._admit(in_routine, in_biz_type, in_key, v_lease_seconds, v_on_expiry, v_limit,
-                     v_require_payload, v_observe);
-
     IF in_routine IN ('finish', 'fail', 'checkpoint') THEN
-        SET in_json = COALESCE(in_json, 'null');
+        SET in_json = COALESCE(in_json, 'null'),
+            v_limit = idem_policy(in_biz_type, 'max_result_bytes');
         IF LENGTH(in_json) > v_limit THEN
             SET v_text = CONCAT('idem.', in_routine, ': ', LENGTH(in_json), ' bytes, the limit is ', v_limit);
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52008, MESSAGE_TEXT = v_text;
@@ -73,58 +73,96 @@ main: BEGIN
         v_day = v_guess;
 
     attempts: LOOP
-        UPDATE idem.record r
-           SET r.status = v_to,
-               r.result = IF(in_routine = 'finish', v_json, r.result),
-               r.error = CASE in_routine WHEN 'fail' THEN v_json
-                                         WHEN 'finish' THEN NULL
-                                         ELSE r.error END,
-               r.checkpoint = IF(in_routine = 'checkpoint', v_json, r.checkpoint),
-               r.lease_until = CASE WHEN v_to <> 0 THEN NULL
-                                    WHEN in_routine = 'renew'
-                                    THEN v_now + INTERVAL v_lease_seconds SECOND
-                                    ELSE r.lease_until END,
-               r.finished_at = IF(v_to IN (1, 2), v_now, NULL),
-               r.updated_at = GREATEST(v_now, r.updated_at + INTERVAL 1 MICROSECOND)
-         WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
-           AND r.biz_type = in_biz_type AND r.status = 0
-           AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
-                                       AND r.owner_epoch = idem_epoch()));
-        IF ROW_COUNT() = 1 THEN
-            DO idem_ack(CASE in_routine WHEN 'renew' THEN 'RENEWED'
+        SET v_locked = FALSE, v_changed = FALSE;
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1205
+            BEGIN
+                IF @@innodb_rollback_on_timeout
+                   OR v_waited_ms >= @@innodb_lock_wait_timeout * 1000 THEN
+                    RESIGNAL;
+                END IF;
+                SET v_locked = TRUE;
+            END;
+            SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                UPDATE idem.record r
+                   SET r.status = v_to,
+                       r.result = IF(in_routine = 'finish', v_json, r.result),
+                       r.error = CASE in_routine WHEN 'fail' THEN v_json
+                                                 WHEN 'finish' THEN NULL
+                                                 ELSE r.error END,
+                       r.checkpoint = IF(in_routine = 'checkpoint', v_json, r.checkpoint),
+                       r.lease_until = CASE WHEN v_to <> 0 THEN NULL
+                                            WHEN in_routine = 'renew'
+                                            THEN v_now + INTERVAL v_lease_seconds SECOND
+                                            ELSE r.lease_until END,
+                       r.finished_at = IF(v_to IN (1, 2), v_now, NULL),
+                       r.updated_at = GREATEST(v_now, r.updated_at + INTERVAL 1 MICROSECOND)
+                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
+                   AND r.biz_type = in_biz_type AND r.status = 0
+                   AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
+                                               AND r.owner_epoch = idem_epoch()));
+            SET v_changed = NOT v_locked AND ROW_COUNT() = 1;
+        END;
+        IF v_changed THEN
+            SET v_token = idem_ack(CASE in_routine WHEN 'renew' THEN 'RENEWED'
                                         WHEN 'checkpoint' THEN 'CHECKPOINTED'
                                         ELSE ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED') END);
             LEAVE main;
         END IF;
-        IF NOT (v_day <=> v_guess) THEN
+        IF v_locked THEN
+            -- By a duplicate that asked inside a transaction, if the claim is ours: tried again for
+            -- innodb_lock_wait_timeout, then 1205. By a claim or take-over of another session that is
+            -- not committed: the claim is not ours.
+            SET v_found = in_token;
+            IF in_token IS NULL THEN
+                SELECT r.token INTO v_found FROM idem.record r
+                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
+                   AND r.status = 0 AND r.owner_conn = CONNECTION_ID()
+                   AND r.owner_epoch = idem_epoch();
+            END IF;
+            IF v_found IS NULL THEN
+                SET v_status = 0;
+                LEAVE attempts;
+            END IF;
+            SELECT SLEEP(0.02) INTO v_found;
+            SET v_waited_ms = v_waited_ms + 20;
+            ITERATE attempts;
+        END IF;
+        IF v_day IS NULL OR v_day <> v_guess THEN
             LEAVE attempts;
         END IF;
         SET v_day = NULL;
         SELECT r.created_on INTO v_day FROM idem.record r
          WHERE r.scope = '' AND r.idem_key = in_key LIMIT 1;
-        IF v_day IS NULL THEN -- not in this snapshot: look at what is there now
-            SELECT r.created_on INTO v_day
-              FROM (SELECT l.day FROM idem.live_day l WHERE l.day <= idem_today()) d
-              STRAIGHT_JOIN idem.record r
-             WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
-             LIMIT 1
-              LOCK IN SHARE MODE;
-        END IF;
-        IF v_day IS NULL OR v_day <=> v_guess THEN
+        IF v_day IS NULL OR v_day = v_guess THEN
             LEAVE attempts;
         END IF;
     END LOOP;
 
-    -- Not the owner. Why: from the current row.
-    SELECT r.biz_type, r.status, r.token INTO v_biz_type, v_status, v_token
-      FROM idem.record r
-     WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
-      LOCK IN SHARE MODE;
+    -- Not the owner. Why: from the current row, in whichever day it is.
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR 1205
+        BEGIN
+            IF @@innodb_rollback_on_timeout THEN
+                RESIGNAL;
+            END IF;
+            SET v_status = 0;
+        END;
+        IF v_status IS NULL THEN
+            SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                SELECT r.biz_type, r.status, r.token INTO v_biz_type, v_status, v_token
+                  FROM (SELECT l.day FROM idem.live_day l WHERE l.day <= idem_today()) d
+                  STRAIGHT_JOIN idem.record r
+                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
+                 LIMIT 1
+                  LOCK IN SHARE MODE;
+        END IF;
+    END;
     IF v_status IS NULL AND in_routine = 'fail' THEN
         -- After a rollback there is no record to fail: make one that keeps the error.
         CALL idem._fail_new(in_biz_type, in_key, v_to, v_json, v_now, v_status);
         IF v_status IS NULL THEN
-            DO idem_ack(ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED'));
+            SET v_token = idem_ack(ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED'));
             LEAVE main;
         END IF;
     END IF;
@@ -134,14 +172,14 @@ main: BEGIN
             MESSAGE_TEXT = 'idem: the key is held by another biz_type';
     END IF;
     SET v_counted = idem_count('NOT_OWNER');
-    IF v_observe THEN
-        DO idem_ack('OBSERVED');
+    IF idem_policy(in_biz_type, 'observe') THEN
+        SET v_token = idem_ack('OBSERVED');
         LEAVE main;
     END IF;
     SET v_text = CONCAT('idem.', in_routine, ': ',
         CASE WHEN v_status IS NULL THEN 'there is no claim on this key (never made, or rolled back)'
-             WHEN v_status = 0 AND in_token IS NULL THEN 'another session holds the claim'
-             WHEN v_status = 0 THEN 'the claim was taken over with a later token'
+             WHEN v_status = 0 AND v_token > in_token THEN 'the claim was taken over with a later token'
+             WHEN v_status = 0 THEN 'another session holds the claim'
              ELSE CONCAT('the claim is ', ELT(v_status, 'finished', 'failed', 'unknown: an operator decides',
                                               'released')) END);
     SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52004, MESSAGE_TEXT = v_text;

@@ -18,13 +18,13 @@ Example: CALL idem.peek(''payment'', ''order-42'');
 BEGIN
     DECLARE v_now DATETIME(6) DEFAULT
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
-    DECLARE v_seconds, v_limit INT UNSIGNED;
-    DECLARE v_expiry VARCHAR(8);
-    DECLARE v_flag BOOLEAN;
+    DECLARE v_admitted INT UNSIGNED;
+    DECLARE v_holder VARBINARY(64) DEFAULT NULL;
 
-    CALL idem._admit('peek', in_biz_type, in_key, v_seconds, v_expiry, v_limit, v_flag, v_flag);
-    IF EXISTS (SELECT 1 FROM idem.record r
-                WHERE r.scope = '' AND r.idem_key = in_key AND r.biz_type <> in_biz_type) THEN
+    SET v_admitted = idem_admit('peek', @@character_set_results, USER(), in_biz_type, in_key, TRUE, FALSE);
+    SELECT r.biz_type INTO v_holder FROM idem.record r
+     WHERE r.scope = '' AND r.idem_key = in_key LIMIT 1;
+    IF v_holder <> in_biz_type THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52002,
             MESSAGE_TEXT = 'idem: the key is held by another biz_type';
     END IF;

@@ -5,4 +5,5 @@ SELECT SUBSTRING_INDEX(USER(), '@', 1), SUBSTRING_INDEX(USER(), '@', -1), '%', T
        TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER();
 -- Last, so that an installation that stopped half-way says so (52005) instead of half working.
 REPLACE INTO idem.meta (name, value) VALUES ('version', '@PROJECT_VERSION@');
+SET @idem_reloaded = idem_reload();
 SELECT CONCAT('idem ', value, ' is installed') AS result FROM idem.meta WHERE name = 'version';

@@ -12,6 +12,7 @@ Example: CALL idem.ensure_partitions();
 BEGIN
     DECLARE v_day DATE DEFAULT idem_today();
     DECLARE v_last DATE;
+    DECLARE v_reloaded BOOLEAN;
 
     IF @@in_transaction THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52006,
@@ -29,5 +30,6 @@ BEGIN
         END IF;
         SET v_day = v_day + INTERVAL 1 DAY;
     END WHILE;
+    SET v_reloaded = idem_reload();
 END$$
 DELIMITER ;

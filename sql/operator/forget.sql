@@ -13,11 +13,12 @@ Errors: 52001 also when there is no such record.
 Example: CALL idem.forget(''payment'', ''order-42'');
 '
 BEGIN
+    DECLARE v_checked BOOLEAN;
     DECLARE v_detail LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
     DECLARE v_day DATE;
     DECLARE v_scope VARBINARY(64);
 
-    DO idem_check('forget', '@PROJECT_VERSION@', @@character_set_results, in_biz_type, in_key);
+    SET v_checked = idem_check('forget', @@character_set_results, in_biz_type, in_key);
     SELECT r.scope, r.created_on,
            JSON_OBJECT('status', r.status, 'attempt', r.attempt, 'token', r.token, 'created_at',
                        r.created_at, 'result', JSON_COMPACT(r.result), 'error', JSON_COMPACT(r.error))

@@ -17,12 +17,13 @@ Errors: 52001 also when there is no such record or it is finished already.
 Example: CALL idem.resolve(''payment'', ''order-42'', ''done'', ''{"receipt":7}'');
 '
 BEGIN
+    DECLARE v_checked BOOLEAN;
     DECLARE v_now DATETIME(6) DEFAULT
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
     DECLARE v_json LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_day DATE DEFAULT NULL;
 
-    DO idem_check('resolve', '@PROJECT_VERSION@', @@character_set_results, in_biz_type, in_key);
+    SET v_checked = idem_check('resolve', @@character_set_results, in_biz_type, in_key);
     IF in_verdict IS NULL OR in_verdict NOT IN ('done', 'failed', 'retry') THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.resolve: verdict must be done, failed or retry';

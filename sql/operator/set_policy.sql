@@ -20,10 +20,11 @@ nothing: for watching a system before it is switched over. Errors: 52001.
 Example: CALL idem.set_policy(''payment'', 60, ''unknown'', NULL, TRUE, FALSE);
 '
 BEGIN
+    DECLARE v_checked BOOLEAN;
     DECLARE v_now DATETIME(6) DEFAULT
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
 
-    DO idem_check('set_policy', '@PROJECT_VERSION@', @@character_set_results, in_biz_type, 'policy');
+    SET v_checked = idem_check('set_policy', @@character_set_results, in_biz_type, 'policy');
     IF in_lease_seconds NOT BETWEEN 1 AND 604800 THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.set_policy: lease_seconds must be from 1 to 604800';
@@ -44,5 +45,6 @@ BEGIN
                      JSON_OBJECT('lease_seconds', in_lease_seconds, 'on_expiry', in_on_expiry,
                                  'max_result_bytes', in_max_result_bytes,
                                  'require_payload', in_require_payload, 'observe', in_observe));
+    SET v_checked = idem_reload();
 END$$
 DELIMITER ;

@@ -12,7 +12,8 @@ none. Errors: 52001.
 Example: CALL idem.show(''payment'', ''order-42'');
 '
 BEGIN
-    DO idem_check('show', '@PROJECT_VERSION@', @@character_set_results, in_biz_type, in_key);
+    DECLARE v_checked BOOLEAN;
+    SET v_checked = idem_check('show', @@character_set_results, in_biz_type, in_key);
     SELECT CONVERT(r.scope USING utf8mb4) AS scope, CONVERT(r.idem_key USING utf8mb4) AS idem_key,
            CONVERT(r.biz_type USING utf8mb4) AS biz_type, r.created_on,
            ELT(r.status + 1, 'in progress', 'done', 'failed', 'unknown', 'released') AS status,
