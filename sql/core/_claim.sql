@@ -138,7 +138,7 @@ main: BEGIN
                                         ' (UTC); CALL idem.ensure_partitions()');
                     SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
                 ELSEIF v_met NOT IN ('', 'lock') THEN
-                    SET v_row_day = v_met; -- the other day that holds the key
+                    SET v_row_day = v_met, v_met = ''; -- the other day that holds the key
                 END IF;
                 IF v_met = 'lock' THEN
                     IF v_day <> idem_today() AND v_tries < 8 THEN
@@ -148,85 +148,92 @@ main: BEGIN
                     LEAVE judge;
                 END IF;
 
-                SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                    SELECT r.biz_type, r.status, r.attempt, r.token, r.owner_conn, r.owner_epoch,
-                           r.owner_account, r.payload_hash, r.result, r.error, r.checkpoint,
-                           r.lease_until, r.created_at, r.updated_at, r.finished_at
-                      INTO v_biz_type, v_status, out_attempt, v_token, v_owner_conn, v_owner_epoch,
-                           out_owner, v_payload_hash, out_result, out_error, out_checkpoint,
-                           v_lease_until, out_first_seen, v_updated_at, out_finished_at
-                      FROM idem.record r
-                     WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_row_day
-                      LOCK IN SHARE MODE;
-                IF v_status IS NULL AND v_met <> 'lock' AND v_tries < 8 THEN
-                    ITERATE again;
-                END IF;
-                IF v_status IS NULL THEN
-                    -- Locked: its owner is finishing it. Or gone eight times: it is in flux.
-                    SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100;
-                    LEAVE judge;
-                END IF;
-
-                -- A mismatch wins over every state: a stranger's answer would be a leak.
-                IF v_biz_type <> in_biz_type THEN
-                    SET v_refusal = 'KEY_REUSED';
-                    LEAVE judge;
-                END IF;
-                IF v_payload_hash <> v_hash THEN
-                    SET v_refusal = 'PAYLOAD_MISMATCH';
-                    LEAVE judge;
-                END IF;
-                IF in_scope <> '' THEN
-                    SET v_refusal = 'DUPLICATE';
-                    LEAVE judge;
-                END IF;
-                IF v_status IN (1, 2, 3) THEN
-                    SET v_refusal = ELT(v_status, 'DONE', 'FAILED', 'UNKNOWN');
-                    LEAVE judge;
-                END IF;
-                IF v_status = 0 AND v_owner_conn = CONNECTION_ID()
-                   AND v_owner_epoch = idem_epoch() THEN
-                    SET out_state = idem_count(IF(out_attempt = 1, 'CLAIMED', 'RECLAIMED')),
-                        out_token = v_token, out_owner = NULL;
-                    LEAVE main;
-                END IF;
-                IF v_status = 0 AND v_lease_until > v_now THEN
-                    SET v_refusal = 'IN_PROGRESS', out_owner_since = v_updated_at,
-                        out_retry_after_ms = LEAST(1000, GREATEST(1,
-                            TIMESTAMPDIFF(MICROSECOND, v_now, v_lease_until) DIV 1000));
-                    LEAVE judge;
-                END IF;
-
-                -- Free to take over, or, when its lease ran out, to be settled by policy.
-                SET v_new_token = GREATEST(idem_token(), v_token + 1),
-                    v_on_expiry = IF(v_status = 4, 0, idem_policy(in_biz_type, 'on_expiry'));
-                IF v_on_expiry = 0 THEN
+                reading: LOOP
                     SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                        SELECT idem._acquire(in_scope, in_key, v_row_day, in_biz_type, v_status,
-                                             v_token, v_new_token, v_hash, NULL,
-                                             v_now + INTERVAL v_lease_seconds SECOND, v_now)
-                          INTO v_status;
-                    IF v_met = '' AND v_status THEN
-                        SET out_state = idem_count('RECLAIMED'), out_token = v_new_token,
-                            out_attempt = out_attempt + 1, out_owner = NULL;
+                        SELECT r.biz_type, r.status, r.attempt, r.token, r.owner_conn, r.owner_epoch,
+                               r.owner_account, r.payload_hash, r.result, r.error, r.checkpoint,
+                               r.lease_until, r.created_at, r.updated_at, r.finished_at
+                          INTO v_biz_type, v_status, out_attempt, v_token, v_owner_conn, v_owner_epoch,
+                               out_owner, v_payload_hash, out_result, out_error, out_checkpoint,
+                               v_lease_until, out_first_seen, v_updated_at, out_finished_at
+                          FROM idem.record r
+                         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_row_day
+                          LOCK IN SHARE MODE;
+                    IF v_status IS NULL AND v_met <> 'lock' AND v_tries < 8 THEN
+                        ITERATE again;
+                    END IF;
+                    IF v_status IS NULL THEN
+                        -- Locked: its owner is finishing it. Or gone eight times: it is in flux.
+                        SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100;
+                        LEAVE judge;
+                    END IF;
+
+                    -- A mismatch wins over every state: a stranger's answer would be a leak.
+                    IF v_biz_type <> in_biz_type THEN
+                        SET v_refusal = 'KEY_REUSED';
+                        LEAVE judge;
+                    END IF;
+                    IF v_payload_hash <> v_hash THEN
+                        SET v_refusal = 'PAYLOAD_MISMATCH';
+                        LEAVE judge;
+                    END IF;
+                    IF in_scope <> '' THEN
+                        SET v_refusal = 'DUPLICATE';
+                        LEAVE judge;
+                    END IF;
+                    IF v_status IN (1, 2, 3) THEN
+                        SET v_refusal = ELT(v_status, 'DONE', 'FAILED', 'UNKNOWN');
+                        LEAVE judge;
+                    END IF;
+                    IF v_status = 0 AND v_owner_conn = CONNECTION_ID()
+                       AND v_owner_epoch = idem_epoch() THEN
+                        SET out_state = idem_count(IF(out_attempt = 1, 'CLAIMED', 'RECLAIMED')),
+                            out_token = v_token, out_owner = NULL;
                         LEAVE main;
+                    END IF;
+                    IF v_status = 0 AND v_lease_until > v_now THEN
+                        SET v_refusal = 'IN_PROGRESS', out_owner_since = v_updated_at,
+                            out_retry_after_ms = LEAST(1000, GREATEST(1,
+                                TIMESTAMPDIFF(MICROSECOND, v_now, v_lease_until) DIV 1000));
+                        LEAVE judge;
+                    END IF;
+
+                    -- Free to take over, or, when its lease ran out, to be settled by policy.
+                    SET v_new_token = GREATEST(idem_token(), v_token + 1),
+                        v_on_expiry = IF(v_status = 4, 0, idem_policy(in_biz_type, 'on_expiry'));
+                    IF v_on_expiry = 0 THEN
+                        SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                            SELECT idem._acquire(in_scope, in_key, v_row_day, in_biz_type, v_status,
+                                                 v_token, v_new_token, v_hash, NULL,
+                                                 v_now + INTERVAL v_lease_seconds SECOND, v_now)
+                              INTO v_status;
+                        IF v_met = '' AND v_status THEN
+                            SET out_state = idem_count('RECLAIMED'), out_token = v_new_token,
+                                out_attempt = out_attempt + 1, out_owner = NULL;
+                            LEAVE main;
+                        END IF;
+                        IF v_met NOT IN ('', 'lock') AND v_tries < 8 THEN
+                            SET v_row_day = v_met, v_met = '', v_status = NULL, v_tries = v_tries + 1;
+                            ITERATE reading;
+                        END IF;
+                        SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
+                        LEAVE judge;
+                    END IF;
+                    SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                        UPDATE idem.record r
+                           SET r.status = IF(v_on_expiry = 1, 3, 2), r.token = v_new_token,
+                               r.error = IF(v_on_expiry = 1, r.error, '{"reason":"lease expired"}'),
+                               r.lease_until = NULL, r.updated_at = v_now,
+                               r.finished_at = IF(v_on_expiry = 1, NULL, v_now)
+                         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_row_day
+                           AND r.token = v_token AND r.status = 0;
+                    -- Whether this session settled it or another one did, the next round reads how.
+                    IF v_met <> 'lock' AND v_tries < 8 THEN
+                        ITERATE again;
                     END IF;
                     SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
                     LEAVE judge;
-                END IF;
-                SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                    UPDATE idem.record r
-                       SET r.status = IF(v_on_expiry = 1, 3, 2), r.token = v_new_token,
-                           r.error = IF(v_on_expiry = 1, r.error, '{"reason":"lease expired"}'),
-                           r.lease_until = NULL, r.updated_at = v_now,
-                           r.finished_at = IF(v_on_expiry = 1, NULL, v_now)
-                     WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_row_day
-                       AND r.token = v_token AND r.status = 0;
-                -- Whether this session settled it or another one did, the next round reads how.
-                IF v_met <> 'lock' AND v_tries < 8 THEN
-                    ITERATE again;
-                END IF;
-                SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
+                END LOOP;
             END;
 
             -- Wait with nothing in hand. A holder with a committed lease is not waited for inside a

@@ -358,6 +358,18 @@ int64_t value_int(MYSQL *sql, const char *format, ...)
     return number;
 }
 
+void wait_until(MYSQL *sql, const char *format, ...)
+{
+    FORMAT_TEXT();
+
+    for (int tries = 0; strtoll(value_of(sql, text), NULL, 10) == 0; tries++) {
+        if (tries == 6000)
+            fail_msg("%.300s: not within 30 seconds", text);
+        sleep_ms(5);
+    }
+    free(text);
+}
+
 void expect_text(MYSQL *sql, const char *expected, const char *format, ...)
 {
     const char *found;

@@ -52,6 +52,9 @@ unsigned int run_errno(MYSQL *sql, const char *format, ...) __attribute__((forma
 const char *value(MYSQL *sql, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int64_t value_int(MYSQL *sql, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Asks until the first value is not 0; fails after 30 seconds. */
+void wait_until(MYSQL *sql, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Asserts on the above, with statement and answer in the message. */
 void expect_text(MYSQL *sql, const char *expected, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
