@@ -13,12 +13,8 @@
 static int init_plugin(void *unused)
 {
     (void)unused;
-    if (idem_session_init() != 0)
+    if (idem_catalog_start() != 0)
         return 1;
-    if (idem_catalog_start() != 0) {
-        idem_session_deinit();
-        return 1;
-    }
     idem_counters_start();
     idem_gate_open();
     return 0;
@@ -36,8 +32,9 @@ static int deinit_plugin(void *unused)
 
 static void notify(MYSQL_THD thd, unsigned int event_class, const void *event)
 {
+    (void)thd;
     if (event_class == MYSQL_AUDIT_CONNECTION_CLASS)
-        idem_session_notify(thd, event);
+        idem_session_notify(event);
 }
 
 static struct st_mysql_audit descriptor = {

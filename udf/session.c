@@ -21,19 +21,19 @@ extern MYSQL_THD _current_thd(void) __attribute__((weak));
 #define ER_QUERY_INTERRUPTED 1317
 #define ER_INSIDE_TRANSACTION 1694
 
+#define BUCKETS 1024
+
+/* Kept by connection id, not in a THD variable: COM_CHANGE_USER resets those and would lose it. */
 struct handle {
     MYSQL sql;
-    struct handle *previous;
+    unsigned long id;
     struct handle *next;
 };
 
-/* A key of its own per INSTALL: sessions that outlive an UNINSTALL keep a dangling value under the
-   old key, which nobody reads again. */
-static MYSQL_THD_KEY_T handle_key;
-
-/* Guards the list of all handles. Innermost lock: nothing is called while it is held. */
+/* Guards the table of handles. Innermost lock: nothing is called while it is held. A handle itself
+   is used by its own session alone. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct handle *handles;
+static struct handle *handles[BUCKETS];
 
 /* Set while this thread runs the probe; the check function answers into it. */
 static _Thread_local MYSQL_THD *probe_answer;
@@ -53,77 +53,72 @@ static bool connect_local(MYSQL *ret_sql)
     return false;
 }
 
-int idem_session_init(void)
-{
-    handles = NULL;
-    return thd_key_create(&handle_key);
-}
-
 void idem_session_deinit(void)
 {
-    struct handle *next;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        struct handle *next;
 
-    for (struct handle *handle = handles; handle != NULL; handle = next) {
-        next = handle->next;
-        mysql_close(&handle->sql);
-        free(handle);
+        for (struct handle *handle = handles[i]; handle != NULL; handle = next) {
+            next = handle->next;
+            mysql_close(&handle->sql);
+            free(handle);
+        }
+        handles[i] = NULL;
     }
-    handles = NULL;
-    thd_key_delete(&handle_key);
 }
 
-static void keep_handle(MYSQL_THD thd)
+static struct handle *find_handle(unsigned long id, bool take_out)
 {
+    struct handle **at = &handles[id % BUCKETS];
     struct handle *handle;
 
-    if (thd_getspecific(thd, handle_key) != NULL)
-        return;
-    handle = calloc(1, sizeof(*handle));
+    pthread_mutex_lock(&handles_lock);
+    while ((handle = *at) != NULL && handle->id != id)
+        at = &handle->next;
+    if (handle != NULL && take_out)
+        *at = handle->next;
+    pthread_mutex_unlock(&handles_lock);
+    return handle;
+}
+
+static void keep_handle(unsigned long id)
+{
+    struct handle *handle = calloc(1, sizeof(*handle));
+
     if (handle == NULL)
-        return;
+        return; /* the session is then treated as one older than the plugin */
     if (!connect_local(&handle->sql)) {
         free(handle);
         return;
     }
-    if (!query(&handle->sql, "SET SESSION sql_log_bin=1") ||
-        thd_setspecific(thd, handle_key, handle) != 0) {
+    if (!query(&handle->sql, "SET SESSION sql_log_bin=1")) {
         mysql_close(&handle->sql);
         free(handle);
         return;
     }
+    handle->id = id;
     pthread_mutex_lock(&handles_lock);
-    handle->next = handles;
-    if (handles != NULL)
-        handles->previous = handle;
-    handles = handle;
+    handle->next = handles[id % BUCKETS];
+    handles[id % BUCKETS] = handle;
     pthread_mutex_unlock(&handles_lock);
 }
 
-static void free_handle(MYSQL_THD thd)
+static void free_handle(unsigned long id)
 {
-    struct handle *handle = thd_getspecific(thd, handle_key);
+    struct handle *handle = find_handle(id, true);
 
     if (handle == NULL)
         return;
-    thd_setspecific(thd, handle_key, NULL);
-    pthread_mutex_lock(&handles_lock);
-    if (handle->previous != NULL)
-        handle->previous->next = handle->next;
-    else
-        handles = handle->next;
-    if (handle->next != NULL)
-        handle->next->previous = handle->previous;
-    pthread_mutex_unlock(&handles_lock);
     mysql_close(&handle->sql);
     free(handle);
 }
 
-void idem_session_notify(MYSQL_THD thd, const struct mysql_event_connection *event)
+void idem_session_notify(const struct mysql_event_connection *event)
 {
     if (event->event_subclass == MYSQL_AUDIT_CONNECTION_CONNECT && event->status == 0)
-        keep_handle(thd);
+        keep_handle(event->thread_id);
     else if (event->event_subclass == MYSQL_AUDIT_CONNECTION_DISCONNECT)
-        free_handle(thd);
+        free_handle(event->thread_id);
 }
 
 int idem_session_check_probe(MYSQL_THD thd, struct st_mysql_sys_var *variable, void *save,
@@ -219,7 +214,7 @@ bool idem_session_open(const char *function, struct idem_session *ret_session)
         return false;
     }
     logged = (thd_test_options(thd, OPTION_BIN_LOG) & OPTION_BIN_LOG) != 0;
-    handle = logged ? thd_getspecific(thd, handle_key) : NULL;
+    handle = logged ? find_handle(thd_get_thread_id(thd), false) : NULL;
     if (handle != NULL) {
         idem_session_close(ret_session);
         ret_session->sql = &handle->sql;

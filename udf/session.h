@@ -21,14 +21,11 @@ struct idem_session {
     MYSQL fresh; /* the caller must not copy or move it while open */
 };
 
-/* Prepares key and lock; non-zero on failure. */
-int idem_session_init(void);
-
 /* Frees every kept handle. Nobody may be inside the gate. */
 void idem_session_deinit(void);
 
 /* CONNECT opens a session's handle, DISCONNECT frees it. */
-void idem_session_notify(MYSQL_THD thd, const struct mysql_event_connection *event);
+void idem_session_notify(const struct mysql_event_connection *event);
 
 /* Finds the caller's own session. False with 52006 raised where SQL would run in another session,
    or where a transaction that is already open would not get it into the binlog; 1317 when killed.
