@@ -147,7 +147,7 @@ static void raise_from(const struct idem_door *door, MYSQL *sql)
         idem_raise(IDEM_E_NOT_READY,
                    "%s: schema idem is missing or incomplete (%s); run install.sql", door->function,
                    mysql_error(sql));
-    } else if (number == 0) {
+    } else if (number == 0 || idem_session_killed()) {
         idem_raise(ER_QUERY_INTERRUPTED, "Query execution was interrupted");
     } else {
         idem_raise(number, "%s", mysql_error(sql));

@@ -18,6 +18,7 @@
    a kill is noticed one nested command later. */
 extern MYSQL_THD _current_thd(void) __attribute__((weak));
 
+#define ER_UNKNOWN_SYSTEM_VARIABLE 1193
 #define ER_QUERY_INTERRUPTED 1317
 #define ER_INSIDE_TRANSACTION 1694
 
@@ -132,16 +133,16 @@ int idem_session_check_probe(MYSQL_THD thd, struct st_mysql_sys_var *variable, v
     return 0;
 }
 
-static MYSQL_THD own_session(MYSQL *sql)
+/* False when the probe did not run: killed, or the plugin is leaving. */
+static bool probe(MYSQL *sql, MYSQL_THD *ret_thd)
 {
-    MYSQL_THD thd = NULL;
+    bool ran;
 
-    probe_answer = &thd;
-    if (!query(sql, "SET SESSION idem_probe=0"))
-        thd = NULL;
+    *ret_thd = NULL;
+    probe_answer = ret_thd;
+    ran = query(sql, "SET SESSION idem_probe=0") && *ret_thd != NULL;
     probe_answer = NULL;
-    /* With a table locked the server silently made a new session; that one has no id. */
-    return thd != NULL && thd_get_thread_id(thd) != 0 ? thd : NULL;
+    return ran;
 }
 
 static bool in_open_transaction_with_binlog(MYSQL *sql)
@@ -202,8 +203,18 @@ bool idem_session_open(const char *function, struct idem_session *ret_session)
         return false;
     }
     ret_session->sql = fresh;
-    thd = own_session(fresh);
-    if (thd == NULL) {
+    if (!probe(fresh, &thd)) {
+        bool leaving = mysql_errno(fresh) == ER_UNKNOWN_SYSTEM_VARIABLE;
+
+        idem_session_close(ret_session);
+        if (leaving)
+            idem_raise(IDEM_E_NOT_READY, "%s: plugin idem is being uninstalled", function);
+        else
+            idem_raise(ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+        return false;
+    }
+    /* With a table locked the server silently made a new session; that one has no id. */
+    if (thd_get_thread_id(thd) == 0) {
         idem_session_close(ret_session);
         idem_raise(
             IDEM_E_BAD_CONTEXT,

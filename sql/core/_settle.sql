@@ -4,8 +4,8 @@
 --
 -- The day is guessed first: a token is the microseconds of its acquisition, so it names the day of a
 -- first attempt. When the guess misses (taken over on a later day; no token and midnight passed) the
--- record is looked for in all days without locking: created_on never changes, so an old snapshot
--- finds it as well as a new one. Only what judges reads or writes the current row.
+-- owner's record is looked for in all days without locking: created_on never changes, so the snapshot is
+-- good enough to find it. Only what judges reads or writes the current row.
 --
 -- updated_at always moves, so the UPDATE never matches without changing and ROW_COUNT() means the same
 -- under every client flag.
@@ -32,12 +32,13 @@ main: BEGIN
                    @@binlog_format = 'STATEMENT' AND @@log_bin AND @@sql_log_bin);
     DECLARE v_limit INT UNSIGNED;
     DECLARE v_to TINYINT UNSIGNED;
-    DECLARE v_guess DATE;
     DECLARE v_locked, v_changed BOOLEAN DEFAULT FALSE;
     DECLARE v_waited_ms BIGINT UNSIGNED DEFAULT 0;
     DECLARE v_status TINYINT UNSIGNED DEFAULT NULL;
     DECLARE v_biz_type VARBINARY(64) DEFAULT NULL;
-    DECLARE v_token, v_found BIGINT UNSIGNED DEFAULT NULL;
+    DECLARE v_token BIGINT UNSIGNED DEFAULT NULL;
+    DECLARE v_found DATE;
+    DECLARE v_judged BOOLEAN DEFAULT FALSE;
     DECLARE v_text VARCHAR(512);
     DECLARE v_counted VARCHAR(16);
 
@@ -68,9 +69,8 @@ main: BEGIN
                                WHEN 'fail' THEN IF(COALESCE(in_retryable, 0), 4, 2)
                                WHEN 'release' THEN 4
                                ELSE 0 END,
-        v_guess = IF(in_token IS NULL, idem_today(),
-                   DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL in_token MICROSECOND)),
-        v_day = v_guess;
+        v_day = IF(in_token IS NULL, idem_today(),
+                   DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL in_token MICROSECOND));
 
     attempts: LOOP
         SET v_locked = FALSE, v_changed = FALSE;
@@ -109,55 +109,53 @@ main: BEGIN
                                         ELSE ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED') END);
             LEAVE main;
         END IF;
-        IF v_locked THEN
-            -- By a duplicate that asked inside a transaction, if the claim is ours: tried again for
-            -- innodb_lock_wait_timeout, then 1205. By a claim or take-over of another session that is
-            -- not committed: the claim is not ours.
-            SET v_found = in_token;
-            IF in_token IS NULL THEN
-                SELECT r.token INTO v_found FROM idem.record r
-                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
-                   AND r.status = 0 AND r.owner_conn = CONNECTION_ID()
-                   AND r.owner_epoch = idem_epoch();
-            END IF;
-            IF v_found IS NULL THEN
-                SET v_status = 0;
-                LEAVE attempts;
-            END IF;
-            SELECT SLEEP(0.02) INTO v_found;
+        SET v_found = NULL;
+        SELECT r.created_on INTO v_found FROM idem.record r
+         WHERE r.scope = '' AND r.idem_key = in_key AND r.status = 0
+           AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
+                                       AND r.owner_epoch = idem_epoch()))
+         LIMIT 1;
+        IF v_found <> v_day THEN
+            SET v_day = v_found;
+            ITERATE attempts;
+        END IF;
+        IF v_locked AND (v_found IS NOT NULL OR in_token IS NOT NULL) THEN
+            -- A duplicate that asked inside a transaction locks our row: tried again for
+            -- innodb_lock_wait_timeout, then 1205.
+            SELECT SLEEP(0.02) INTO v_counted;
             SET v_waited_ms = v_waited_ms + 20;
             ITERATE attempts;
         END IF;
-        IF v_day IS NULL OR v_day <> v_guess THEN
+        IF v_judged THEN
             LEAVE attempts;
         END IF;
-        SET v_day = NULL;
-        SELECT r.created_on INTO v_day FROM idem.record r
-         WHERE r.scope = '' AND r.idem_key = in_key LIMIT 1;
-        IF v_day IS NULL OR v_day = v_guess THEN
-            LEAVE attempts;
-        END IF;
-    END LOOP;
 
-    -- Not the owner. Why: from the current row, in whichever day it is.
-    BEGIN
-        DECLARE CONTINUE HANDLER FOR 1205
+        -- Not the owner as far as this snapshot goes. The current row decides, and says why.
+        SET v_judged = TRUE;
         BEGIN
-            IF @@innodb_rollback_on_timeout THEN
-                RESIGNAL;
-            END IF;
-            SET v_status = 0;
-        END;
-        IF v_status IS NULL THEN
+            DECLARE CONTINUE HANDLER FOR 1205
+            BEGIN
+                IF @@innodb_rollback_on_timeout THEN
+                    RESIGNAL;
+                END IF;
+                SET v_status = 0; -- another session's claim or take-over that is not committed
+            END;
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                SELECT r.biz_type, r.status, r.token INTO v_biz_type, v_status, v_token
+                SELECT r.biz_type, r.status, r.token, r.created_on
+                  INTO v_biz_type, v_status, v_token, v_found
                   FROM (SELECT l.day FROM idem.live_day l WHERE l.day <= idem_today()) d
                   STRAIGHT_JOIN idem.record r
                  WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
                  LIMIT 1
                   LOCK IN SHARE MODE;
+        END;
+        IF v_status = 0 AND v_token = in_token THEN
+            SET v_day = v_found;
+            ITERATE attempts;
         END IF;
-    END;
+        LEAVE attempts;
+    END LOOP;
+
     IF v_status IS NULL AND in_routine = 'fail' THEN
         -- After a rollback there is no record to fail: make one that keeps the error.
         CALL idem._fail_new(in_biz_type, in_key, v_to, v_json, v_now, v_status);

@@ -264,6 +264,31 @@ static void case_26_finish_without_token_after_midnight(void **state)
     }
 }
 
+/* The day of a claim is guessed first. Another session that asks for the key in the new day holds a lock
+   there for a moment; the owner must not take that for the loss of its claim. */
+static void case_26_finish_after_midnight_while_another_session_asks(void **state)
+{
+    (void)state;
+    EACH_DOOR(door) {
+        const char *key = fresh_key("asks");
+
+        set_clock(s3, NULL);
+        set_clock(s3, "2031-03-01 23:59:59.9");
+        run(s3, "CALL idem.ensure_partitions()");
+        assert_string_equal(begin(s1, door, "'pay'", key, "NULL").state, "CLAIMED");
+        set_clock(s3, "2031-03-02 00:00:00.1");
+        run(s2, "BEGIN");
+        run(s2,
+            "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token, "
+            "owner_conn, owner_epoch, owner_account, created_at, updated_at) VALUES ('', %s, "
+            "'2031-03-02', 'pay', 0, 1, 1, 1, 1, '', '2031-03-02', '2031-03-02')",
+            key);
+        assert_int_equal(commit(s1, door, "'pay'", key, "NULL", "'[1]'"), 0);
+        run(s2, "ROLLBACK");
+        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
+    }
+}
+
 static void case_26_open_claim_of_yesterday_is_met_today(void **state)
 {
     (void)state;
@@ -743,6 +768,7 @@ int main(void)
         T(a_leased_holder_is_not_waited_for_inside_a_transaction),
         T(case_26_same_key_both_sides_of_midnight_in_sequence),
         T(case_26_finish_without_token_after_midnight),
+        T(case_26_finish_after_midnight_while_another_session_asks),
         T(case_26_open_claim_of_yesterday_is_met_today),
         T(case_26_late_insert_into_yesterday_meets_todays_claim),
         T(a_clock_that_steps_back_over_midnight_does_not_reopen_yesterday),

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The storm: 64 sessions carry out 2,000 actions through both doors while transactions roll back at
+   random, queries are killed, connections are cut and midnight passes again and again. Each action's
+   work must be committed exactly once, and nothing but 1213, 1020 and kills may reach a client. */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define SESSIONS 64
+#define KEYS 2000
+
+struct client {
+    pthread_t thread;
+    int number;
+    long long calls;
+    unsigned int unexpected; /* the first error that should not have been */
+};
+
+static atomic_int keys_open = KEYS;
+static atomic_bool key_done[KEYS];
+static atomic_ulong ids[SESSIONS];
+static atomic_bool killed[SESSIONS]; /* since the last error of this session */
+static atomic_bool over;
+
+static bool is_kill(unsigned int error)
+{
+    return error == 1317 || error == 1927 || error == 2006 || error == 2013;
+}
+
+/* True when the error is one that a client of a stormy server has to live with. */
+static bool is_expected(unsigned int error)
+{
+    return is_kill(error) || error == 1213 || error == 1020;
+}
+
+static MYSQL *reconnect(MYSQL *sql, struct client *client)
+{
+    if (sql != NULL)
+        mysql_close(sql);
+    for (;;) {
+        sql = mysql_init(NULL);
+        if (mysql_real_connect(sql, NULL, "root", "", NULL, 0, server_socket(fixture_server),
+                               CLIENT_MULTI_RESULTS) != NULL)
+            break;
+        if (!is_expected(mysql_errno(sql)))
+            client->unexpected = mysql_errno(sql);
+        mysql_close(sql);
+    }
+    atomic_store(&ids[client->number], mysql_thread_id(sql));
+    return sql;
+}
+
+/* One try at one key. Returns the error that ended it, or 0; *ret_done: a DONE was seen. */
+static unsigned int try_key(MYSQL *sql, struct client *client, int key, unsigned int *seed,
+                            bool *ret_done)
+{
+    enum door door = rand_r(seed) % 2 ? UDF_DOOR : PROCEDURE_DOOR;
+    bool one_call = rand_r(seed) % 2;
+    char name[32], statement[128];
+    struct answer answer;
+    unsigned int error;
+
+    *ret_done = false;
+    snprintf(name, sizeof(name), "'storm-%d'", key);
+    if (!one_call && (error = run_errno(sql, "BEGIN")) != 0)
+        return error;
+    answer = one_call ? begin(sql, door, "'storm'", name, "'{\"n\":1}'")
+                      : claim(sql, door, "'storm'", name, "'{\"n\":1}'");
+    client->calls++;
+    if (answer.error != 0)
+        return answer.error;
+    if (strcmp(answer.state, "CLAIMED") == 0) {
+        snprintf(statement, sizeof(statement), "INSERT INTO test.work VALUES (%d, %d)", key,
+                 client->number);
+        if ((error = run_errno(sql, "%s", statement)) != 0)
+            return error;
+        if (rand_r(seed) % 4 == 0)
+            return run_errno(sql, "ROLLBACK");
+        if (one_call)
+            return commit(sql, door, "'storm'", name, "NULL", "'{\"ok\":1}'");
+        if ((error = finish(sql, door, "'storm'", name, "NULL", "'{\"ok\":1}'")) != 0)
+            return error;
+        return run_errno(sql, "COMMIT");
+    }
+    *ret_done = strcmp(answer.state, "DONE") == 0;
+    return one_call ? 0 : run_errno(sql, "ROLLBACK");
+}
+
+static void *work(void *data)
+{
+    struct client *client = data;
+    unsigned int seed = (unsigned int)client->number + 1;
+    MYSQL *sql = reconnect(NULL, client);
+
+    while (atomic_load(&keys_open) > 0 && client->unexpected == 0) {
+        int key = rand_r(&seed) % KEYS;
+        unsigned int error;
+        bool done;
+
+        /* Half of the time an unfinished key near by, so that the end comes; else a replay. */
+        for (int i = 0; rand_r(&seed) % 2 && i < KEYS && atomic_load(&key_done[key]); i++)
+            key = (key + 1) % KEYS;
+        error = try_key(sql, client, key, &seed, &done);
+        if (done && !atomic_exchange(&key_done[key], true))
+            atomic_fetch_sub(&keys_open, 1);
+        if (error == 0)
+            continue;
+        /* The server runs no handler in a killed statement: what it had just met may come out bare. */
+        if (!is_expected(error) &&
+            !(atomic_exchange(&killed[client->number], false) && (error == 1062 || error == 1205)))
+            client->unexpected = error;
+        error = run_errno(sql, "ROLLBACK");
+        if (error == 1317)
+            error = run_errno(sql, "ROLLBACK");
+        if (error != 0)
+            sql = reconnect(sql, client);
+    }
+    atomic_store(&ids[client->number], 0);
+    mysql_close(sql);
+    mysql_thread_end();
+    return NULL;
+}
+
+static void *disturb(void *data)
+{
+    MYSQL *sql = server_connect(fixture_server);
+    const struct timespec pause = {.tv_nsec = 3000000};
+    unsigned int seed = 99;
+    /* 2032-01-01 23:59:59.9, then on and on over every midnight of a month */
+    int64_t now = INT64_C(1956527999900000);
+
+    (void)data;
+    for (int i = 0; !atomic_load(&over); i++) {
+        int victim = rand_r(&seed) % SESSIONS;
+        unsigned long id = atomic_load(&ids[victim]);
+
+        run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)now);
+        if (i % 100 == 0) {
+            run(sql, "CALL idem.ensure_partitions()");
+            now += (INT64_C(86400) * 1000000 - now % (INT64_C(86400) * 1000000)) - 100000;
+        } else {
+            now += 2500;
+        }
+        atomic_store(&killed[victim], true);
+        if (id != 0)
+            run_errno(sql, "KILL %s %lu", i % 5 == 0 ? "CONNECTION" : "QUERY", id);
+        nanosleep(&pause, NULL);
+    }
+    mysql_close(sql);
+    mysql_thread_end();
+    return NULL;
+}
+
+static void every_action_is_carried_out_exactly_once(void **state)
+{
+    static struct client clients[SESSIONS];
+    pthread_t disturber;
+    long long calls = 0;
+
+    (void)state;
+    run(s1, "CREATE TABLE test.work (k INT, session INT, KEY (k)) ENGINE=InnoDB");
+    set_clock(s1, "2032-01-01 12:00:00");
+    run(s1, "SET GLOBAL idem_partitions_ahead = 60");
+    run(s1, "CALL idem.ensure_partitions()");
+    for (int i = 0; i < SESSIONS; i++) {
+        clients[i].number = i;
+        pthread_create(&clients[i].thread, NULL, work, &clients[i]);
+    }
+    pthread_create(&disturber, NULL, disturb, NULL);
+    for (int i = 0; i < SESSIONS; i++) {
+        pthread_join(clients[i].thread, NULL);
+        calls += clients[i].calls;
+    }
+    atomic_store(&over, true);
+    pthread_join(disturber, NULL);
+    for (int i = 0; i < SESSIONS; i++)
+        assert_int_equal(clients[i].unexpected, 0);
+
+    print_message("%lld claims for %d keys over %s days\n", calls, KEYS,
+                  value(s1, "SELECT COUNT(DISTINCT created_on) FROM idem.record"));
+    expect_text(s1, "2000", "SELECT COUNT(*) FROM test.work");
+    expect_text(s1, "2000", "SELECT COUNT(DISTINCT k) FROM test.work");
+    expect_text(s1, "2000", "SELECT COUNT(*) FROM idem.record WHERE biz_type = 'storm'");
+    expect_text(s1, "2000", "SELECT COUNT(*) FROM idem.record WHERE biz_type = 'storm' AND status = 1");
+    assert_true(value_int(s1, "SELECT COUNT(DISTINCT created_on) FROM idem.record") > 1);
+    assert_false(server_log_contains(fixture_server, "got signal"));
+    assert_false(server_log_contains(fixture_server, "[ERROR] InnoDB"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(every_action_is_carried_out_exactly_once, fixture_settle),
+    };
+
+    return cmocka_run_group_tests_name("storm", tests, fixture_start, fixture_stop);
+}
