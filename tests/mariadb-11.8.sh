@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs all tests on MariaDB 11.8: puts Debian 13 into a folder (once; IDEM_TRIXIE, default
+# /var/cache/idem/trixie), copies the sources there and calls tests/all.sh in it. As root. Arguments go to
+# ctest. Exits 0 with SKIPPED where Debian 13 cannot be had.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+folder=${IDEM_TRIXIE:-/var/cache/idem/trixie}
+
+skip() {
+    echo "SKIPPED: tests on MariaDB 11.8: $*"
+    exit 0
+}
+
+[ "$(id -u)" -eq 0 ] || skip "only root can make the folder for Debian 13"
+if [ ! -e "$folder/.complete" ]; then
+    command -v debootstrap >/dev/null || apt-get install -q -y --no-install-recommends debootstrap >/dev/null 2>&1 ||
+        skip "debootstrap cannot be installed"
+    mirror=$(grep -rhoE '(^URIs: *|^deb .*)https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list* 2>/dev/null |
+        grep -oE 'https?://[^ ]*' | head -n 1) || true
+    [ -n "$mirror" ] || skip "no Debian mirror is configured"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    echo "Putting Debian 13 into $folder ..."
+    debootstrap --variant=minbase trixie "$folder" "$mirror" >"$folder.log" 2>&1 ||
+        skip "debootstrap failed, see $folder.log"
+    for file in /etc/apt/apt.conf.d/*proxy* /etc/resolv.conf /etc/hosts; do
+        [ -e "$file" ] && cp "$file" "$folder$file"
+    done
+    touch "$folder/.complete"
+fi
+
+mounts=(proc sys dev)
+unmount() {
+    for ((i = ${#mounts[@]} - 1; i >= 0; i--)); do
+        umount -l "$folder/${mounts[$i]}" 2>/dev/null || true
+    done
+}
+trap unmount EXIT
+for name in "${mounts[@]}"; do
+    mountpoint -q "$folder/$name" || mount --rbind --make-rslave "/$name" "$folder/$name" 2>/dev/null ||
+        skip "cannot mount /$name in $folder"
+done
+
+rm -rf "$folder/idem"
+mkdir "$folder/idem"
+git -C "$root" ls-files -z | tar -C "$root" --null -T - -cf - | tar -C "$folder/idem" -xf -
+chroot "$folder" /bin/bash -c 'cd /idem && exec tests/all.sh "$@"' all.sh "$@"
