@@ -264,12 +264,13 @@ static void case_26_finish_without_token_after_midnight(void **state)
     }
 }
 
-/* The day of a claim is guessed first. Another session that asks for the key in the new day holds a lock
-   there for a moment; the owner must not take that for the loss of its claim. */
+/* The day of a claim is guessed first. Another session that asks for the key in the new day holds a
+   lock there for a moment; the owner must not take that for the loss of its claim. */
 static void case_26_finish_after_midnight_while_another_session_asks(void **state)
 {
     (void)state;
-    EACH_DOOR(door) {
+    EACH_DOOR(door)
+    {
         const char *key = fresh_key("asks");
 
         set_clock(s3, NULL);
@@ -279,7 +280,8 @@ static void case_26_finish_after_midnight_while_another_session_asks(void **stat
         set_clock(s3, "2031-03-02 00:00:00.1");
         run(s2, "BEGIN");
         run(s2,
-            "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token, "
+            "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, "
+            "token, "
             "owner_conn, owner_epoch, owner_account, created_at, updated_at) VALUES ('', %s, "
             "'2031-03-02', 'pay', 0, 1, 1, 1, 1, '', '2031-03-02', '2031-03-02')",
             key);
@@ -658,8 +660,8 @@ static void case_07_after_a_lost_transaction_nothing_looks_owned(void **state)
         snprintf(waiter.statement, sizeof(waiter.statement),
                  "UPDATE test.locks SET n = 2 WHERE id = 1");
         pthread_create(&waiter.thread, NULL, wait_for_key, &waiter);
-        wait_until(s3, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = "
-                       "'LOCK WAIT'");
+        wait_until(s3, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+                       "VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'");
         expect_errno(s1, 1213, "UPDATE test.locks SET n = 1 WHERE id = 2");
         pthread_join(waiter.thread, NULL);
         run(s2, "ROLLBACK");
