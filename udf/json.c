@@ -36,6 +36,7 @@ struct reader {
     struct frame frames[IDEM_JSON_DEPTH];
     size_t depth;
     enum idem_json_status status;
+    enum idem_json_status flaw; /* has no single meaning, if it turns out to be JSON to its end */
 };
 
 static bool stop(struct reader *r, enum idem_json_status status)
@@ -259,8 +260,10 @@ static bool read_number(struct reader *r)
         first++;
     if (first == last)
         return emit(r, "D0;", 3);
-    if (!in_range)
-        return stop(r, IDEM_JSON_RANGE);
+    if (!in_range) {
+        r->flaw = IDEM_JSON_RANGE;
+        return true;
+    }
     return emit_number(r, negative, first, (size_t)(last - first), exponent);
 }
 
@@ -300,7 +303,7 @@ static bool sort_members(struct reader *r, const struct frame *frame)
     qsort_r(members, count, sizeof(*members), compare_members, r->out);
     for (size_t i = 1; i < count; i++)
         if (compare_members(&members[i - 1], &members[i], r->out) == 0)
-            return stop(r, IDEM_JSON_DUPLICATE);
+            r->flaw = IDEM_JSON_DUPLICATE;
     sorted = malloc(size);
     if (sorted == NULL)
         return stop(r, IDEM_JSON_NO_MEMORY);
@@ -443,6 +446,8 @@ enum idem_json_status idem_json_canonical(const char *text, size_t length,
 
     read_text(&r);
     free(r.members);
+    if (r.status == IDEM_JSON_OK)
+        r.status = r.flaw;
     if (r.status != IDEM_JSON_OK) {
         free(r.out);
         return r.status;

@@ -13,7 +13,7 @@ enum idem_json_status {
     IDEM_JSON_OK,
     IDEM_JSON_INVALID,   /* not JSON */
     IDEM_JSON_DUPLICATE, /* an object names a member twice */
-    IDEM_JSON_DEEP,      /* nested deeper than IDEM_JSON_DEPTH */
+    IDEM_JSON_DEEP,      /* nested deeper than IDEM_JSON_DEPTH; not read to its end */
     IDEM_JSON_RANGE,     /* a number's exponent is beyond 15 digits */
     IDEM_JSON_NO_MEMORY,
 };
