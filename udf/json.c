@@ -289,13 +289,16 @@ static int compare_members(const void *left, const void *right, void *out)
 
 static bool sort_members(struct reader *r, const struct frame *frame)
 {
-    struct member *members = r->members + frame->first_member;
     size_t count = r->member_count - frame->first_member;
     size_t size = r->out_length - frame->start;
+    struct member *members;
     unsigned char *sorted;
     size_t length = 0;
     bool in_order = true;
 
+    if (count < 2)
+        return true;
+    members = r->members + frame->first_member;
     for (size_t i = 1; i < count && in_order; i++)
         in_order = compare_members(&members[i - 1], &members[i], r->out) < 0;
     if (in_order)

@@ -9,6 +9,8 @@ enum door { PROCEDURE_DOOR, UDF_DOOR };
 
 extern const char *const door_names[2];
 
+#define EACH_DOOR(door) for (enum door door = PROCEDURE_DOOR; door <= UDF_DOOR; door++)
+
 struct answer {
     unsigned int error; /* 0, or the error number; then the rest is empty */
     char state[16];
