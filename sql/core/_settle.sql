@@ -49,7 +49,10 @@ main: BEGIN
             SET v_text = CONCAT('idem.', in_routine, ': ', LENGTH(in_json), ' bytes, the limit is ', v_limit);
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52008, MESSAGE_TEXT = v_text;
         END IF;
-        SET v_json = CONVERT(in_json USING utf8mb4);
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1300 SET v_json = NULL; -- not UTF-8: refused below
+            SET v_json = CONVERT(in_json USING utf8mb4);
+        END;
         IF NOT (CAST(v_json AS BINARY) <=> in_json) OR NOT JSON_VALID(v_json) THEN
             SET v_text = CONCAT('idem.', in_routine, ': ',
                                 ELT(FIELD(in_routine, 'finish', 'fail', 'checkpoint'),

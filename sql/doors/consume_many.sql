@@ -31,7 +31,10 @@ BEGIN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52006,
             MESSAGE_TEXT = 'idem.consume_many: needs an open transaction; START TRANSACTION first';
     END IF;
-    SET v_events = CONVERT(in_events USING utf8mb4);
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR 1300 SET v_events = NULL; -- not UTF-8: refused below
+        SET v_events = CONVERT(in_events USING utf8mb4);
+    END;
     IF in_events IS NULL OR NOT (CAST(v_events AS BINARY) <=> in_events) OR NOT JSON_VALID(v_events)
        OR JSON_TYPE(v_events) <> 'ARRAY' OR JSON_LENGTH(v_events) > 1000 THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,

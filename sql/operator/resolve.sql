@@ -20,7 +20,7 @@ BEGIN
     DECLARE v_checked BOOLEAN;
     DECLARE v_now DATETIME(6) DEFAULT
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
-    DECLARE v_json LONGTEXT CHARACTER SET utf8mb4;
+    DECLARE v_json LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
     DECLARE v_day DATE DEFAULT NULL;
 
     SET v_checked = idem_check('resolve', @@character_set_results, in_biz_type, in_key);
@@ -28,7 +28,11 @@ BEGIN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.resolve: verdict must be done, failed or retry';
     END IF;
-    SET in_json = COALESCE(in_json, 'null'), v_json = CONVERT(in_json USING utf8mb4);
+    SET in_json = COALESCE(in_json, 'null');
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR 1300 SET v_json = NULL; -- not UTF-8: refused below
+        SET v_json = CONVERT(in_json USING utf8mb4);
+    END;
     IF NOT (CAST(v_json AS BINARY) <=> in_json) OR NOT JSON_VALID(v_json) THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.resolve: the last argument is not JSON in UTF-8';
