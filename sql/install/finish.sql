@@ -7,3 +7,4 @@ SELECT SUBSTRING_INDEX(USER(), '@', 1), SUBSTRING_INDEX(USER(), '@', -1), '%', T
 REPLACE INTO idem.meta (name, value) VALUES ('version', '@PROJECT_VERSION@');
 SET @idem_reloaded = idem_reload();
 SELECT CONCAT('idem ', value, ' is installed') AS result FROM idem.meta WHERE name = 'version';
+SET SESSION sql_mode = @idem_sql_mode;

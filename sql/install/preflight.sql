@@ -2,6 +2,12 @@
 -- account with all privileges: mariadb < install.sql
 -- The library part is kept out of the binlog (a replica without the library would stop at it): run this
 -- file on each replica too, with --init-command="SET sql_log_bin=0", before it runs on the primary.
+--
+-- Routines keep the sql_mode and character set of the session that creates them, so these are not the
+-- client's.
+SET NAMES utf8mb4;
+SET @idem_sql_mode = @@SESSION.sql_mode, SESSION sql_mode =
+    'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION';
 DELIMITER $$
 BEGIN NOT ATOMIC
     DECLARE v_text VARCHAR(512);

@@ -1,5 +1,6 @@
 -- Removes the routines, functions and the plugin of idem, and keeps the records. To remove them too:
 -- SET @idem_drop_data = 1 before this file. Run it on each replica first, as install.sql.
+SET @idem_sql_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_TRANS_TABLES';
 DELIMITER $$
 BEGIN NOT ATOMIC
     DECLARE v_done BOOLEAN DEFAULT FALSE;
@@ -32,3 +33,4 @@ SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
 SET SESSION sql_log_bin = @idem_log_bin;
 SELECT IF(COALESCE(@idem_drop_data, 0), 'idem is removed, with its records',
           'idem is removed; schema idem keeps its records') AS result;
+SET SESSION sql_mode = @idem_sql_mode;

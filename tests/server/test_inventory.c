@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* All objects of an installation, and nothing else: whoever adds, renames or loses one meets it
+ * here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server.h"
+
+static struct server *server;
+static MYSQL *sql;
+
+static int start(void **state)
+{
+    (void)state;
+    server = server_start(NULL);
+    sql = server_connect(server);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    mysql_close(sql);
+    server_stop(server);
+    return 0;
+}
+
+/* The first column of `query` is this list (NULL-terminated), in this order. */
+static void expect_list(const char *query, const char *const *expected)
+{
+    MYSQL_RES *result;
+    MYSQL_ROW row;
+
+    if (mysql_query(sql, query) != 0 || (result = mysql_store_result(sql)) == NULL)
+        fail_msg("%s: %s", query, mysql_error(sql));
+    while ((row = mysql_fetch_row(result)) != NULL) {
+        if (*expected == NULL || strcmp(row[0], *expected) != 0)
+            fail_msg("there is %s where %s is expected", row[0],
+                     *expected != NULL ? *expected : "nothing more");
+        expected++;
+    }
+    if (*expected != NULL)
+        fail_msg("%s is missing", *expected);
+    mysql_free_result(result);
+}
+
+#define EXPECT_LIST(query, ...) expect_list(query, (const char *const[]){__VA_ARGS__, NULL})
+
+/* clang-format off */
+static void procedures(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT routine_name FROM information_schema.routines "
+                "WHERE routine_schema = 'idem' ORDER BY CAST(routine_name AS BINARY)",
+                "_admit",
+                "_audit",
+                "_claim",
+                "_claim_row",
+                "_fail_new",
+                "_set_access",
+                "_settle",
+                "allow",
+                "begin",
+                "checkpoint",
+                "claim",
+                "claim_into",
+                "commit",
+                "consume",
+                "consume_many",
+                "deny",
+                "ensure_partitions",
+                "fail",
+                "finish",
+                "forget",
+                "peek",
+                "release",
+                "renew",
+                "resolve",
+                "set_policy",
+                "show",
+                "stuck");
+}
+
+static void functions(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT CONCAT(name, ' ', ELT(ret + 1, 'string', 'real', 'integer')) "
+                "FROM mysql.func WHERE dl = 'idem.so' ORDER BY CAST(name AS BINARY)",
+                "idem_ack integer",
+                "idem_backoff_ms integer",
+                "idem_begin string",
+                "idem_check integer",
+                "idem_checkpoint string",
+                "idem_claim string",
+                "idem_commit string",
+                "idem_consume string",
+                "idem_consume_many string",
+                "idem_count string",
+                "idem_epoch integer",
+                "idem_fail string",
+                "idem_finish string",
+                "idem_key string",
+                "idem_now_us integer",
+                "idem_payload_hash string",
+                "idem_peek string",
+                "idem_release string",
+                "idem_renew string",
+                "idem_retryable integer",
+                "idem_setting integer",
+                "idem_stats string",
+                "idem_today string",
+                "idem_token integer",
+                "idem_version string");
+}
+
+static void tables_views_and_triggers(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT CONCAT(table_name, ' ', COALESCE(engine, table_type)) "
+                "FROM information_schema.tables WHERE table_schema = 'idem' ORDER BY table_name",
+                "access InnoDB",
+                "audit InnoDB",
+                "live_day InnoDB",
+                "meta InnoDB",
+                "my_access VIEW",
+                "policy InnoDB",
+                "record InnoDB");
+    EXPECT_LIST("SELECT CONCAT_WS(' ', trigger_name, action_timing, event_manipulation, definer) "
+                "FROM information_schema.triggers WHERE trigger_schema = 'idem'",
+                "record_look AFTER INSERT idem@localhost");
+    expect_text(sql, "0", "SELECT COUNT(*) FROM information_schema.events "
+                          "WHERE event_schema = 'idem'");
+}
+
+static void columns_of_record(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT CONCAT(column_name, ' ', column_type, IF(is_nullable = 'YES', '', "
+                "' not null'), IF(extra = '', '', CONCAT(' ', extra))) "
+                "FROM information_schema.columns "
+                "WHERE table_schema = 'idem' AND table_name = 'record' ORDER BY ordinal_position",
+                "scope varbinary(64) not null",
+                "idem_key varbinary(255) not null",
+                "created_on date not null",
+                "biz_type varbinary(64) not null",
+                "status tinyint(3) unsigned not null",
+                "attempt int(10) unsigned not null",
+                "token bigint(20) unsigned not null",
+                "owner_conn bigint(20) unsigned not null",
+                "owner_epoch bigint(20) unsigned not null",
+                "owner_account varchar(384) not null",
+                "payload_hash binary(32)",
+                "result longtext",
+                "error longtext",
+                "checkpoint longtext",
+                "lease_until datetime(6)",
+                "created_at datetime(6) not null",
+                "updated_at datetime(6) not null",
+                "finished_at datetime(6)");
+    EXPECT_LIST("SELECT CONCAT(index_name, ' ', GROUP_CONCAT(column_name ORDER BY seq_in_index)) "
+                "FROM information_schema.statistics "
+                "WHERE table_schema = 'idem' AND table_name = 'record' GROUP BY index_name",
+                "lease lease_until",
+                "PRIMARY scope,idem_key,created_on");
+}
+
+static void system_variables(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT CONCAT_WS(' ', LOWER(variable_name), variable_scope, global_value, "
+                "numeric_min_value, numeric_max_value) FROM information_schema.system_variables "
+                "WHERE variable_name LIKE 'idem\\_%' ORDER BY variable_name",
+                "idem_access_control GLOBAL ON",
+                "idem_ddl_lock_wait_ms GLOBAL 1000 1 60000",
+                "idem_lease_seconds GLOBAL 300 1 604800",
+                "idem_maintenance_interval_seconds GLOBAL 60 1 86400",
+                "idem_max_result_bytes GLOBAL 1048576 1 16777216",
+                "idem_partitions_ahead GLOBAL 7 1 365",
+                "idem_probe SESSION 0 0 1",
+                "idem_reap_batch GLOBAL 500 1 10000",
+                "idem_reap_interval_seconds GLOBAL 10 1 86400",
+                "idem_retention_days GLOBAL 30 1 3650",
+                "idem_test_now_us GLOBAL 0 0 253402300799999999",
+                "idem_wait_ms GLOBAL 0 0 60000");
+}
+
+static void roles(void **state)
+{
+    static const char grants[] =
+        "SELECT CONCAT(routine_name, ' ', proc_priv) FROM mysql.procs_priv "
+        "WHERE user = '%s' AND db = 'idem' ORDER BY CAST(routine_name AS BINARY)";
+    char query[256];
+
+    (void)state;
+    snprintf(query, sizeof(query), grants, "idem_app");
+    EXPECT_LIST(query,
+                "begin Execute",
+                "checkpoint Execute",
+                "claim Execute",
+                "claim_into Execute",
+                "commit Execute",
+                "consume Execute",
+                "consume_many Execute",
+                "fail Execute",
+                "finish Execute",
+                "peek Execute",
+                "release Execute",
+                "renew Execute");
+    snprintf(query, sizeof(query), grants, "idem_operator");
+    EXPECT_LIST(query,
+                "allow Execute",
+                "deny Execute",
+                "ensure_partitions Execute",
+                "forget Execute",
+                "resolve Execute",
+                "set_policy Execute",
+                "show Execute",
+                "stuck Execute");
+    EXPECT_LIST("SELECT CONCAT(user, '@', host) FROM mysql.global_priv "
+                "WHERE user LIKE 'idem%' ORDER BY user",
+                "idem@localhost", "idem_app@", "idem_operator@");
+    EXPECT_LIST("SELECT CONCAT(grantee, ' ', table_schema, ' ', GROUP_CONCAT(privilege_type ORDER BY "
+                "privilege_type)) FROM information_schema.schema_privileges "
+                "WHERE grantee LIKE '''idem%' GROUP BY grantee, table_schema ORDER BY grantee",
+                "'idem'@'localhost' idem ALTER,CREATE,DELETE,DROP,EXECUTE,INSERT,SELECT,SHOW VIEW,"
+                "TRIGGER,UPDATE",
+                "'idem_operator'@'' idem SELECT");
+}
+/* clang-format on */
+
+static void definer_owns_schema_idem_alone_and_nobody_can_log_in_as_it(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT privilege_type FROM information_schema.user_privileges "
+                "WHERE grantee = '''idem''@''localhost'''",
+                "USAGE");
+    expect_text(sql, "1",
+                "SELECT JSON_VALUE(Priv, '$.account_locked') FROM mysql.global_priv "
+                "WHERE user = 'idem'");
+}
+
+/* The guards run with the invoker's rights, because they touch the application's own tables. */
+#define GUARDS                                                                                     \
+    "('transition', 'transition_strict', 'apply_snapshot', 'apply_delta', 'compare_and_set')"
+
+static void every_routine_is_documented_and_runs_as_its_definer(void **state)
+{
+    (void)state;
+    expect_text(sql, "NULL",
+                "SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines "
+                "WHERE routine_schema = 'idem' AND (definer <> 'idem@localhost' OR "
+                "security_type <> IF(routine_name IN " GUARDS ", 'INVOKER', 'DEFINER'))");
+    expect_text(sql, "NULL",
+                "SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines "
+                "WHERE routine_schema = 'idem' AND IF(LEFT(routine_name, 1) = '_', "
+                "routine_comment NOT LIKE '%%Private:%%', routine_comment NOT LIKE "
+                "'%%Example: CALL idem.%%')");
+    expect_text(sql, "NULL",
+                "SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines "
+                "WHERE routine_schema = 'idem' AND sql_data_access NOT IN "
+                "('MODIFIES SQL DATA', 'READS SQL DATA')");
+    expect_text(sql, "NULL",
+                "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables "
+                "WHERE table_schema = 'idem' AND table_type = 'BASE TABLE' AND table_comment = ''");
+    expect_text(sql, "NULL",
+                "SELECT GROUP_CONCAT(variable_name) FROM information_schema.system_variables "
+                "WHERE variable_name LIKE 'idem\\_%%' AND variable_comment = ''");
+}
+
+static void every_callable_routine_is_granted_to_a_role(void **state)
+{
+    (void)state;
+    expect_text(sql, "NULL",
+                "SELECT GROUP_CONCAT(r.routine_name) FROM information_schema.routines r "
+                "WHERE r.routine_schema = 'idem' AND (LEFT(r.routine_name, 1) = '_') = "
+                "EXISTS (SELECT 1 FROM mysql.procs_priv p WHERE p.db = 'idem' AND "
+                "p.routine_name = r.routine_name)");
+}
+
+static void case_13_record_has_no_auto_increment_and_no_foreign_key(void **state)
+{
+    (void)state;
+    expect_text(sql, "0",
+                "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'idem' AND "
+                "table_name = 'record' AND extra LIKE '%%auto_increment%%'");
+    expect_text(sql, "0",
+                "SELECT COUNT(*) FROM information_schema.referential_constraints "
+                "WHERE constraint_schema = 'idem'");
+}
+
+static void plugin_is_loaded_once_and_says_what_it_is(void **state)
+{
+    (void)state;
+    EXPECT_LIST("SELECT CONCAT_WS(' ', plugin_name, plugin_status, plugin_type, plugin_license, "
+                "plugin_maturity) FROM information_schema.plugins WHERE plugin_library = 'idem.so'",
+                "idem ACTIVE AUDIT GPL Gamma");
+    expect_text(sql, "1",
+                "SELECT plugin_auth_version = idem_version() AND idem_version() = (SELECT value "
+                "FROM idem.meta WHERE name = 'version') FROM information_schema.plugins "
+                "WHERE plugin_name = 'idem'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(procedures),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(tables_views_and_triggers),
+        cmocka_unit_test(columns_of_record),
+        cmocka_unit_test(system_variables),
+        cmocka_unit_test(roles),
+        cmocka_unit_test(definer_owns_schema_idem_alone_and_nobody_can_log_in_as_it),
+        cmocka_unit_test(every_routine_is_documented_and_runs_as_its_definer),
+        cmocka_unit_test(every_callable_routine_is_granted_to_a_role),
+        cmocka_unit_test(case_13_record_has_no_auto_increment_and_no_foreign_key),
+        cmocka_unit_test(plugin_is_loaded_once_and_says_what_it_is),
+    };
+
+    return cmocka_run_group_tests_name("inventory", tests, start, stop);
+}
