@@ -9,6 +9,13 @@ BEGIN NOT ATOMIC
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
     END;
     INSTALL PLUGIN IF NOT EXISTS idem SONAME 'idem';
+    -- UNINSTALL leaves it loaded until every session that was connected meanwhile has gone, and takes
+    -- it away then: an installation on top of that would end with the last of them.
+    IF NOT EXISTS (SELECT 1 FROM information_schema.plugins
+                    WHERE plugin_name = 'idem' AND plugin_status = 'ACTIVE') THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT =
+            'an earlier UNINSTALL of idem waits for sessions connected before it: end them, then run install.sql again';
+    END IF;
 END$$
 DELIMITER ;
 CREATE OR REPLACE FUNCTION idem_now_us RETURNS INTEGER SONAME 'idem.so';

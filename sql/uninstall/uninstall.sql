@@ -31,6 +31,9 @@ DELIMITER ;
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
 @IDEM_DROP_FUNCTIONS@UNINSTALL PLUGIN IF EXISTS idem;
 SET SESSION sql_log_bin = @idem_log_bin;
-SELECT IF(COALESCE(@idem_drop_data, 0), 'idem is removed, with its records',
-          'idem is removed; schema idem keeps its records') AS result;
+SELECT CONCAT(IF(COALESCE(@idem_drop_data, 0), 'idem is removed, with its records',
+                 'idem is removed; schema idem keeps its records'),
+              IF(EXISTS (SELECT 1 FROM information_schema.plugins WHERE plugin_name = 'idem'),
+                 '; the library stays loaded until the sessions connected now have ended', ''))
+       AS result;
 SET SESSION sql_mode = @idem_sql_mode;
