@@ -40,15 +40,25 @@ static int stop(void **state)
     return 0;
 }
 
-static void reconnect(void)
+static void sleep_ms(long ms)
 {
-    mysql_close(s1);
-    s1 = server_connect(server);
+    struct timespec pause = {.tv_nsec = ms * 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Sessions that connected while the plugin was loaded keep it from going. s1 never does, and a
+   client that has left may still be on its way out. */
+static void wait_alone(int sessions)
+{
+    while (value_int(s1, "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' "
+                         "OR command = 'Killed'") > sessions)
+        sleep_ms(2);
 }
 
 static void install(const char *client_options)
 {
-    char output[4096];
+    char output[32768];
 
     if (server_run_sql_file(server, "install.sql", client_options, output, sizeof(output)) != 0)
         fail_msg("install.sql: %s", output);
@@ -57,16 +67,20 @@ static void install(const char *client_options)
 
 static void uninstall(const char *client_options)
 {
-    char output[4096];
+    char output[32768];
 
+    wait_alone(1);
     if (server_run_sql_file(server, "uninstall.sql", client_options, output, sizeof(output)) != 0)
         fail_msg("uninstall.sql: %s", output);
+    if (strstr(output, "stays loaded") != NULL)
+        fail_msg("somebody keeps the plugin: %s", output);
+    wait_alone(1);
 }
 
 /* install.sql fails, says why, and leaves nothing that could be taken for an installation. */
 static void expect_install_refused(const char *client_options, const char *why)
 {
-    char output[4096];
+    char output[32768];
 
     assert_int_not_equal(
         server_run_sql_file(server, "install.sql", client_options, output, sizeof(output)), 0);
@@ -139,7 +153,6 @@ static void routines_are_the_same_whatever_the_installing_client_had_set(void **
                     "SELECT GROUP_CONCAT(DISTINCT sql_mode, ' ', character_set_client) FROM "
                     "information_schema.routines WHERE routine_schema = 'idem'");
         snprintf(options, sizeof(options), "mode-%zu", i);
-        reconnect();
         expect_works(s1, options);
     }
 }
@@ -198,6 +211,7 @@ static void uninstall_keeps_the_records_and_reinstall_finds_them(void **state)
         assert_string_equal(claim(app, PROCEDURE_DOOR, "'p'", "'kept'", "NULL").state, "DONE");
         mysql_close(app);
     }
+    wait_alone(1);
 }
 
 static void uninstall_removes_the_records_only_when_asked(void **state)
@@ -218,13 +232,10 @@ static void uninstall_removes_the_records_only_when_asked(void **state)
 
 static void binlog_gets_the_schema_and_never_the_library(void **state)
 {
-    char output[4096];
-
     (void)state;
     run(s1, "RESET MASTER");
     uninstall("--init-command=\"SET @idem_drop_data=1\"");
     install("");
-    (void)output;
     {
         MYSQL_RES *result;
         MYSQL_ROW row;
@@ -290,10 +301,13 @@ static void case_45_functions_whose_plugin_was_never_installed_are_not_ready(voi
 
 static void case_45_functions_left_behind_by_uninstall_plugin_are_not_ready(void **state)
 {
-    MYSQL *older = server_connect(server);
+    MYSQL *older;
 
     (void)state;
+    uninstall("");
+    older = server_connect(server);
     install("");
+    wait_alone(2);
     expect_works(older, "left");
     run(s1, "UNINSTALL PLUGIN idem");
     expect_not_ready(s1);
@@ -404,79 +418,99 @@ static void case_40_44_unfit_settings_are_named(void **state)
 
 static void session_that_lived_through_a_reinstall_goes_on(void **state)
 {
-    MYSQL *older = server_connect(server);
+    (void)state;
+    install("");
+    expect_works(s1, "before");
+    uninstall("");
+    install("");
+    expect_works(s1, "after");
+    /* Its transaction began before the plugin knew the session: the procedure door still works. */
+    run(s1, "BEGIN");
+    assert_int_equal(claim(s1, UDF_DOOR, "'p'", "'open'", "NULL").error, 52006);
+    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'p'", "'open'", "NULL").state, "CLAIMED");
+    run(s1, "ROLLBACK");
+}
+
+static void reinstall_while_a_session_keeps_the_old_plugin_says_so(void **state)
+{
+    char output[32768];
+    MYSQL *keeper;
 
     (void)state;
     install("");
-    expect_works(older, "before");
-    uninstall("");
+    keeper = server_connect(server);
+    expect_works(keeper, "keeper");
+    wait_alone(2);
+    assert_int_equal(server_run_sql_file(server, "uninstall.sql", "", output, sizeof(output)), 0);
+    assert_non_null(strstr(output, "stays loaded until the sessions connected now have ended"));
+    assert_int_not_equal(server_run_sql_file(server, "install.sql", "", output, sizeof(output)), 0);
+    assert_non_null(strstr(output, "an earlier UNINSTALL of idem waits"));
+    mysql_close(keeper);
+    wait_alone(1);
     install("");
-    expect_works(older, "after");
-    /* Its transaction began before the plugin knew the session: the procedure door still works. */
-    run(older, "BEGIN");
-    assert_string_equal(claim(older, PROCEDURE_DOOR, "'p'", "'open'", "NULL").state, "CLAIMED");
-    run(older, "ROLLBACK");
-    mysql_close(older);
+    expect_works(s1, "kept-no-more");
+    expect_text(s1, "1", "SELECT COUNT(*) FROM mysql.plugin WHERE name = 'idem'");
 }
 
 #define CALLERS 4
-#define RACE_SECONDS 4
+#define RACE_SECONDS 3
 
 static atomic_bool racing;
 static atomic_int answered, refused;
 
-static void sleep_ms(long ms)
+struct caller {
+    pthread_t thread;
+    MYSQL *sql;
+    bool reconnects;
+    char surprise[256]; /* the first error that nobody should see */
+};
+
+/* Calls through both doors, inside and outside transactions. */
+static void *call_on(void *argument)
 {
-    struct timespec pause = {.tv_nsec = ms * 1000000};
+    struct caller *caller = argument;
 
-    nanosleep(&pause, NULL);
-}
+    for (int i = 0; atomic_load(&racing) && caller->surprise[0] == '\0'; i++) {
+        unsigned int error = i % 5 == 0   ? run_errno(caller->sql, "BEGIN")
+                             : i % 5 == 4 ? run_errno(caller->sql, "COMMIT")
+                             : i % 2      ? run_errno(caller->sql, "SELECT idem_claim('p', UUID())")
+                                     : run_errno(caller->sql, "CALL idem.claim('p', UUID(), NULL)");
 
-/* Calls through both doors, inside and outside transactions, reconnecting now and then. Answers the
-   first error that nobody should see. */
-static void *call_on(void *number)
-{
-    static _Thread_local char surprise[256];
-    MYSQL *sql = server_connect(server);
-
-    for (int i = 0; atomic_load(&racing) && surprise[0] == '\0'; i++) {
-        char key[64];
-        unsigned int error;
-
-        snprintf(key, sizeof(key), "race-%ld-%d", (long)(size_t)number, i);
-        if (i % 5 == 0)
-            run(sql, "BEGIN");
-        error = i % 2 ? run_errno(sql, "SELECT idem_claim('p','%s')", key)
-                      : run_errno(sql, "CALL idem.claim('p','%s',NULL)", key);
-        atomic_fetch_add(error == 0 ? &answered : &refused, 1);
-        /* 52006: the plugin came while this session's transaction was open. */
-        if (error != 0 && error != 52005 && error != 1305 && error != 1126 && error != 52006)
-            snprintf(surprise, sizeof(surprise), "%u %s", error, mysql_error(sql));
-        if (i % 5 == 4)
-            run(sql, "COMMIT");
-        if (i % 97 == 96) {
-            mysql_close(sql);
-            sql = server_connect(server);
+        if (i % 5 != 0 && i % 5 != 4)
+            atomic_fetch_add(error == 0 ? &answered : &refused, 1);
+        /* 1122, 1126, 1305: the function is just being dropped or made. 52006: the plugin came
+           while this session's transaction was open. */
+        if (error != 0 && error != 52005 && error != 1305 && error != 1122 && error != 1126 &&
+            error != 52006)
+            snprintf(caller->surprise, sizeof(caller->surprise), "%u %s", error,
+                     mysql_error(caller->sql));
+        if (caller->reconnects && i % 50 == 49) {
+            mysql_close(caller->sql);
+            caller->sql = server_connect(server);
         }
     }
-    mysql_close(sql);
-    return surprise[0] != '\0' ? strdup(surprise) : NULL;
+    return NULL;
 }
 
-static void case_45_uninstall_and_install_race_with_calls(void **state)
+/* Sessions that connect while the plugin is there hold it, older ones do not: both kinds race. */
+static void race(bool reconnects)
 {
-    pthread_t threads[CALLERS];
-    time_t end = time(NULL) + RACE_SECONDS;
-    int rounds = 0;
+    struct caller callers[CALLERS];
+    time_t end;
+    int rounds = 0, gone = 0;
 
-    (void)state;
+    uninstall("");
+    for (size_t i = 0; i < CALLERS; i++)
+        callers[i] = (struct caller){.sql = server_connect(server), .reconnects = reconnects};
     install("");
-    reconnect();
     atomic_store(&racing, true);
     for (size_t i = 0; i < CALLERS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, call_on, (void *)i), 0);
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, call_on, &callers[i]), 0);
+    end = time(NULL) + RACE_SECONDS;
     for (; time(NULL) < end; rounds++) {
         run_errno(s1, rounds % 3 ? "UNINSTALL PLUGIN idem" : "UNINSTALL SONAME 'idem'");
+        gone += value_int(s1, "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = "
+                              "'idem'") == 0;
         if (rounds % 4 == 0)
             run(s1, "DROP FUNCTION IF EXISTS idem_claim");
         sleep_ms(5);
@@ -486,17 +520,29 @@ static void case_45_uninstall_and_install_race_with_calls(void **state)
     }
     atomic_store(&racing, false);
     for (size_t i = 0; i < CALLERS; i++) {
-        void *surprise;
-
-        pthread_join(threads[i], &surprise);
-        if (surprise != NULL)
-            fail_msg("a caller got %s", (char *)surprise);
+        pthread_join(callers[i].thread, NULL);
+        mysql_close(callers[i].sql);
     }
+    for (size_t i = 0; i < CALLERS; i++)
+        assert_string_equal(callers[i].surprise, "");
     assert_false(server_log_contains(server, "got signal"));
-    assert_true(rounds > 10 && answered > 0 && refused > 0);
+    assert_true(rounds > 10 && answered > 0);
+    assert_true(reconnects || (gone > 10 && refused > 0));
+    wait_alone(1);
     install("");
-    reconnect();
-    expect_works(s1, "after-the-race");
+    expect_works(s1, reconnects ? "after-race-2" : "after-race-1");
+}
+
+static void case_45_uninstall_and_install_race_with_calls_of_older_sessions(void **state)
+{
+    (void)state;
+    race(false);
+}
+
+static void case_45_uninstall_and_install_race_with_calls_and_connects(void **state)
+{
+    (void)state;
+    race(true);
 }
 
 int main(void)
@@ -507,18 +553,20 @@ int main(void)
         cmocka_unit_test(older_version_row_is_refused_by_calls_and_brought_up_by_install),
         cmocka_unit_test(uninstall_keeps_the_records_and_reinstall_finds_them),
         cmocka_unit_test(session_that_lived_through_a_reinstall_goes_on),
+        cmocka_unit_test(reinstall_while_a_session_keeps_the_old_plugin_says_so),
         cmocka_unit_test(case_45_functions_left_behind_by_uninstall_plugin_are_not_ready),
         cmocka_unit_test(routines_are_the_same_whatever_the_installing_client_had_set),
         cmocka_unit_test(uninstall_removes_the_records_only_when_asked),
         cmocka_unit_test(binlog_gets_the_schema_and_never_the_library),
-        cmocka_unit_test(case_45_uninstall_and_install_race_with_calls),
+        cmocka_unit_test(case_45_uninstall_and_install_race_with_calls_of_older_sessions),
+        cmocka_unit_test(case_45_uninstall_and_install_race_with_calls_and_connects),
         cmocka_unit_test(case_44_library_lost_after_install_is_an_error_and_the_server_starts),
         cmocka_unit_test(case_45_server_started_without_the_plugin_stays_up),
     };
     const struct CMUnitTest refusals[] = {
         cmocka_unit_test(case_44_account_without_rights_is_told_which),
-        cmocka_unit_test(case_40_44_unfit_settings_are_named),
         cmocka_unit_test(case_44_missing_library_is_named),
+        cmocka_unit_test(case_40_44_unfit_settings_are_named),
     };
 
     return cmocka_run_group_tests_name("install", one_server, start_bare, stop) +
