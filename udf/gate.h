@@ -10,9 +10,14 @@
 bool idem_gate_enter(const char *function);
 void idem_gate_leave(void);
 
+/* False when the gate was closed by the calling thread itself, while it was inside. */
+bool idem_gate_is_open(void);
+
 void idem_gate_open(void);
 
-/* Lets nobody in any more and waits until everybody has left. */
+/* Lets nobody in any more and waits until everybody else has left. The server takes a plugin away on
+   whichever thread lets go of it last, and that may be one that is inside: the probe of a session
+   holds the plugin for the length of its statement. */
 void idem_gate_close(void);
 
 #endif

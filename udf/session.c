@@ -9,6 +9,7 @@
 #include <mysql/service_kill_statement.h>
 #include <mysql/service_sql.h>
 
+#include "gate.h"
 #include "raise.h"
 
 /* sql/sql_class.h; the public headers do not name it. A test with SET sql_log_bin=0 guards it. */
@@ -189,9 +190,13 @@ bool idem_session_killed(void)
 bool idem_session_open(const char *function, struct idem_session *ret_session)
 {
     MYSQL *fresh = &ret_session->fresh;
+    /* The probe may be the last to hold the plugin: the server then takes it away on this very
+       thread, and with it the service pointers. What they point to is the server's own. */
+    struct sql_service_st *service = sql_service;
     struct handle *handle;
     MYSQL_THD thd;
     bool logged;
+    bool ran;
 
     if (idem_session_killed()) {
         idem_raise(ER_QUERY_INTERRUPTED, "Query execution was interrupted");
@@ -203,7 +208,13 @@ bool idem_session_open(const char *function, struct idem_session *ret_session)
         return false;
     }
     ret_session->sql = fresh;
-    if (!probe(fresh, &thd)) {
+    ran = probe(fresh, &thd);
+    if (!idem_gate_is_open()) {
+        service->mysql_close_func(fresh);
+        idem_raise(IDEM_E_NOT_READY, "%s: plugin idem is being uninstalled", function);
+        return false;
+    }
+    if (!ran) {
         bool leaving = mysql_errno(fresh) == ER_UNKNOWN_SYSTEM_VARIABLE;
 
         idem_session_close(ret_session);

@@ -21,7 +21,7 @@ struct idem_session {
     MYSQL fresh; /* the caller must not copy or move it while open */
 };
 
-/* Frees every kept handle. Nobody may be inside the gate. */
+/* Frees every kept handle. Nobody else may be inside the gate. */
 void idem_session_deinit(void);
 
 /* CONNECT opens a session's handle, DISCONNECT frees it. */
