@@ -40,6 +40,7 @@ static int observe(void **state)
     run(s2, "ROLLBACK");
     run(s1, "DELETE FROM idem.record");
     run(s1, "DELETE FROM idem.policy");
+    run(s1, "SELECT idem_reload()");
     run(s1, "CALL idem.set_policy('o', NULL, NULL, NULL, NULL, TRUE)");
     return 0;
 }
@@ -180,6 +181,7 @@ static void bad_arguments_and_missing_rights_stay_errors(void **state)
         run(s1, "CALL idem.deny('root', '%%', 'o')");
         assert_int_equal(claim(s2, door, "'o'", "'k'", "NULL").error, 52007);
         run(s1, "DELETE FROM idem.access WHERE biz_type = 'o'");
+        run(s1, "SELECT idem_reload()");
     }
 }
 

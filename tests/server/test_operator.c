@@ -55,6 +55,7 @@ static int empty(void **state)
     run(root, "DELETE FROM idem.record");
     run(root, "DELETE FROM idem.policy");
     run(root, "DELETE FROM idem.access WHERE user <> 'root'");
+    run(root, "SELECT idem_reload()");
     run(root, "DELETE FROM idem.audit");
     run(root, "SET GLOBAL idem_access_control = DEFAULT");
     return 0;
@@ -188,6 +189,7 @@ static void deny_wins_over_every_allow_and_the_last_word_on_the_same_three_count
     assert_int_equal(may(root, "'secret'"), 52007);
     assert_int_equal(may(root, "'p'"), 0);
     run(root, "DELETE FROM idem.access WHERE biz_type = 'secret'");
+    run(root, "SELECT idem_reload()");
 }
 
 static void access_control_off_lets_everybody_in_and_execute_still_applies(void **state)

@@ -40,6 +40,7 @@ static int empty(void **state)
     (void)state;
     run(s1, "DELETE FROM idem.record");
     run(s1, "DELETE FROM idem.policy");
+    run(s1, "SELECT idem_reload()");
     return 0;
 }
 

@@ -41,6 +41,7 @@ static int empty(void **state)
     run(s1, "SET NAMES utf8mb4, SESSION sql_mode=DEFAULT, GLOBAL idem_max_result_bytes=DEFAULT");
     run(s1, "DELETE FROM idem.record");
     run(s1, "DELETE FROM idem.policy");
+    run(s1, "SELECT idem_reload()");
     return 0;
 }
 
