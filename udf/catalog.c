@@ -295,7 +295,7 @@ void idem_catalog_stop(void)
 
 bool idem_catalog_reload(void)
 {
-    struct timespec limit = in_ms(WAIT_SECONDS * 1000);
+    struct timespec limit = in_ms(WAIT_SECONDS * 1000L);
     uint64_t mine;
     bool good;
 

@@ -15,9 +15,9 @@ bool idem_gate_is_open(void);
 
 void idem_gate_open(void);
 
-/* Lets nobody in any more and waits until everybody else has left. The server takes a plugin away on
-   whichever thread lets go of it last, and that may be one that is inside: the probe of a session
-   holds the plugin for the length of its statement. */
+/* Lets nobody in any more and waits until everybody else has left. The server takes a plugin away
+   on whichever thread lets go of it last, and that may be one that is inside: the probe of a
+   session holds the plugin for the length of its statement. */
 void idem_gate_close(void);
 
 #endif

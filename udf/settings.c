@@ -105,7 +105,7 @@ bool idem_settings_get(const char *name, size_t length, int64_t *ret_value)
     SETTINGS(X)
 #undef X
     if (length == sizeof("access_control") - 1 && memcmp(name, "access_control", length) == 0) {
-        *ret_value = access_control;
+        *ret_value = access_control != 0;
         return true;
     }
     return false;

@@ -336,8 +336,7 @@ static void case_26_late_insert_into_yesterday_meets_todays_claim(void **state)
         expect_errno(s2, 1205, late, key);
         run(s1, commits ? "COMMIT" : "ROLLBACK");
         expect_errno(s2, commits ? 1062 : 0, late, key);
-        expect_text(s2, commits ? "1" : "1", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s",
-                    key);
+        expect_text(s2, "1", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s", key);
         run(s2, "ROLLBACK");
     }
 }

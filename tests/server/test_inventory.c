@@ -32,26 +32,28 @@ static int stop(void **state)
     return 0;
 }
 
-/* The first column of `query` is this list (NULL-terminated), in this order. */
-static void expect_list(const char *query, const char *const *expected)
+/* The first column of `query` is this list, in this order. */
+static void expect_list(const char *query, const char *const *expected, size_t count)
 {
-    MYSQL_RES *result;
-    MYSQL_ROW row;
+    MYSQL_RES *result = mysql_query(sql, query) == 0 ? mysql_store_result(sql) : NULL;
+    size_t i = 0;
 
-    if (mysql_query(sql, query) != 0 || (result = mysql_store_result(sql)) == NULL)
+    if (result == NULL) {
         fail_msg("%s: %s", query, mysql_error(sql));
-    while ((row = mysql_fetch_row(result)) != NULL) {
-        if (*expected == NULL || strcmp(row[0], *expected) != 0)
-            fail_msg("there is %s where %s is expected", row[0],
-                     *expected != NULL ? *expected : "nothing more");
-        expected++;
+        return;
     }
-    if (*expected != NULL)
-        fail_msg("%s is missing", *expected);
+    for (MYSQL_ROW row; (row = mysql_fetch_row(result)) != NULL; i++)
+        if (i >= count || strcmp(row[0], expected[i]) != 0)
+            fail_msg("there is %s where %s is expected", row[0],
+                     i < count ? expected[i] : "nothing more");
+    if (i < count)
+        fail_msg("%s is missing", expected[i]);
     mysql_free_result(result);
 }
 
-#define EXPECT_LIST(query, ...) expect_list(query, (const char *const[]){__VA_ARGS__, NULL})
+#define EXPECT_LIST(query, ...)                                                                    \
+    expect_list(query, (const char *const[]){__VA_ARGS__},                                         \
+                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 /* clang-format off */
 static void routines(void **state)

@@ -18,8 +18,8 @@
 #define US_PER_DAY (INT64_C(86400) * 1000000)
 #define DAY INT64_C(20513) /* 2026-03-01 */
 #define AHEAD 7
-#define THREADS 8
-#define TOKENS 50000
+#define THREADS ((size_t)8)
+#define TOKENS ((size_t)50000)
 
 static int forget(void **state)
 {
@@ -102,7 +102,7 @@ static void *take_tokens(void *room)
 {
     uint64_t *tokens = room;
 
-    for (int i = 0; i < TOKENS; i++)
+    for (size_t i = 0; i < TOKENS; i++)
         tokens[i] = idem_clock_token();
     return NULL;
 }
@@ -121,15 +121,15 @@ static void tokens_of_many_threads_strictly_grow_and_never_meet(void **state)
 
     (void)state;
     assert_non_null(tokens);
-    for (int i = 0; i < THREADS; i++)
+    for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_tokens, tokens + i * TOKENS), 0);
-    for (int i = 0; i < THREADS; i++)
+    for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++)
-        for (int k = 1; k < TOKENS; k++)
+    for (size_t i = 0; i < THREADS; i++)
+        for (size_t k = 1; k < TOKENS; k++)
             assert_true(tokens[i * TOKENS + k] > tokens[i * TOKENS + k - 1]);
     qsort(tokens, THREADS * TOKENS, sizeof(*tokens), compare);
-    for (int i = 1; i < THREADS * TOKENS; i++)
+    for (size_t i = 1; i < THREADS * TOKENS; i++)
         assert_true(tokens[i] != tokens[i - 1]);
     free(tokens);
 }
@@ -158,12 +158,12 @@ static void day_goes_back_for_no_thread_while_the_clock_jitters_at_midnight(void
     (void)state;
     idem_clock_set(DAY * US_PER_DAY - 1);
     atomic_store(&jittering, true);
-    for (int i = 0; i < THREADS; i++)
+    for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, watch_day, &went_back[i]), 0);
     for (int i = 0; i < 2000000; i++)
         idem_clock_set(DAY * US_PER_DAY - i % 2);
     atomic_store(&jittering, false);
-    for (int i = 0; i < THREADS; i++) {
+    for (size_t i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
         assert_int_equal(went_back[i], 0);
     }
