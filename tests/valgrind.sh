@@ -8,20 +8,25 @@ source=$PWD
 build=$(cd "${1:-build}" && pwd)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/idem-valgrind-XXXXXX")
 server=
-trap 'if [ -n "$server" ]; then kill -9 "$server" 2>/dev/null; fi; rm -rf "$scratch"' EXIT
+trap 'if [ -n "$server" ]; then kill -9 "$server" 2>/dev/null || true; fi; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
 mkdir "$scratch/plugins"
 cp "$build/udf/idem.so" "$scratch/plugins/"
 mariadb-install-db --no-defaults --datadir="$scratch/data" --user=root --skip-test-db \
-    --auth-root-authentication-method=normal --innodb-log-file-size=16M >"$scratch/install" 2>&1
+    --auth-root-authentication-method=normal --innodb-log-file-size=16M >"$scratch/install" 2>&1 || {
+    tail -n 20 "$scratch/install" >&2
+    exit 1
+}
 
-# keep-debuginfo: leaks are told at the end, when the library has gone.
+# keep-debuginfo: leaks are told at the end, when the library has gone. The server reserves 8 TiB of
+# addresses for its buffer pool, unless told otherwise; valgrind has none to give.
 valgrind --tool=memcheck --leak-check=full --show-leak-kinds=definite --num-callers=30 \
     --keep-debuginfo=yes --fullpath-after="$source/" --log-file="$scratch/valgrind" \
     mariadbd --no-defaults --datadir="$scratch/data" --socket="$scratch/sock" --skip-networking \
     --plugin-dir="$scratch/plugins" --user=root --log-bin=binlog --server-id=1 \
-    --innodb-buffer-pool-size=16M --character-set-server=utf8mb4 >"$scratch/log" 2>&1 &
+    --innodb-buffer-pool-size=16M --loose-innodb-buffer-pool-size-max=16M \
+    --innodb-use-native-aio=OFF --character-set-server=utf8mb4 >"$scratch/log" 2>&1 &
 server=$!
 
 client() {
