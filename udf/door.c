@@ -182,7 +182,7 @@ static bool run(const struct idem_door *door, const UDF_ARGS *args, struct idem_
         answered = true;
     }
     waiting = NULL;
-    idem_session_close(&session);
+    idem_session_close(&session, answered);
     free(call.text);
     return answered;
 }

@@ -249,13 +249,13 @@ bool idem_session_open(const char *function, struct idem_session *ret_session)
 }
 
 /* A CALL ends in a status of its own behind its rows. There is no way to fetch it, and
-   mysql_close() forgets it (704 bytes); the next command frees it. Not after a kill, whose flag a
-   command clears. A kept handle loses one, with its session: a session that has ended takes no more
+   mysql_close() forgets it (704 bytes); the next command frees it. Not after a kill or an error,
+   which a command clears. A kept handle loses one, with its session: an ended session takes no more
    commands. */
-void idem_session_close(struct idem_session *session)
+void idem_session_close(struct idem_session *session, bool answered)
 {
     if (session->sql == &session->fresh) {
-        if (!idem_session_killed())
+        if (answered && !idem_session_killed())
             query(&session->fresh, "DO 0");
         mysql_close(&session->fresh);
     }

@@ -31,7 +31,9 @@ void idem_session_notify(const struct mysql_event_connection *event);
    or where a transaction that is already open would not get it into the binlog; 1317 when killed.
  */
 bool idem_session_open(const char *function, struct idem_session *ret_session);
-void idem_session_close(struct idem_session *session);
+
+/* answered: nothing has been raised since the opening. */
+void idem_session_close(struct idem_session *session, bool answered);
 
 /* True when the caller's statement has been killed or has run out of time. A nested command would
    clear that flag, so it is asked before each one. */
