@@ -30,7 +30,8 @@ static void every_snippet_of_the_readme_runs(void **state)
              server_socket(fixture_server), path);
     assert_int_equal(system(command), 0);
     expect_text(s1, "3", "SELECT COUNT(*) FROM shop.payment");
-    expect_text(s1, "{\"receipt\": 1}", "SELECT result FROM idem.record WHERE idem_key = 'order-1'");
+    expect_text(s1, "{\"receipt\": 1}",
+                "SELECT result FROM idem.record WHERE idem_key = 'order-1'");
 }
 
 int main(void)

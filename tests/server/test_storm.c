@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The storm: 64 sessions carry out 2,000 actions through both doors while transactions roll back at
-   random, queries are killed, connections are cut and midnight passes again and again. Each action's
-   work must be committed exactly once, and nothing but 1213, 1020 and kills may reach a client. */
+   random, queries are killed, connections are cut and midnight passes again and again. Each
+   action's work must be committed exactly once, and nothing but 1213, 1020 and kills may reach a
+   client. */
 #include "fixture.h"
 
 #include <pthread.h>
@@ -107,7 +108,8 @@ static void *work(void *data)
             atomic_fetch_sub(&keys_open, 1);
         if (error == 0)
             continue;
-        /* The server runs no handler in a killed statement: what it had just met may come out bare. */
+        /* The server runs no handler in a killed statement: what it had just met may come out bare.
+         */
         if (!is_expected(error) &&
             !(atomic_exchange(&killed[client->number], false) && (error == 1062 || error == 1205)))
             client->unexpected = error;
@@ -183,7 +185,8 @@ static void every_action_is_carried_out_exactly_once(void **state)
     expect_text(s1, "2000", "SELECT COUNT(*) FROM test.work");
     expect_text(s1, "2000", "SELECT COUNT(DISTINCT k) FROM test.work");
     expect_text(s1, "2000", "SELECT COUNT(*) FROM idem.record WHERE biz_type = 'storm'");
-    expect_text(s1, "2000", "SELECT COUNT(*) FROM idem.record WHERE biz_type = 'storm' AND status = 1");
+    expect_text(s1, "2000",
+                "SELECT COUNT(*) FROM idem.record WHERE biz_type = 'storm' AND status = 1");
     assert_true(value_int(s1, "SELECT COUNT(DISTINCT created_on) FROM idem.record") > 1);
     assert_false(server_log_contains(fixture_server, "got signal"));
     assert_false(server_log_contains(fixture_server, "[ERROR] InnoDB"));
