@@ -4,15 +4,15 @@ SET @idem_sql_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_TRANS_TABLES
 DELIMITER $$
 BEGIN NOT ATOMIC
     DECLARE v_done BOOLEAN DEFAULT FALSE;
-    DECLARE v_name VARCHAR(64);
-    DECLARE v_routines CURSOR FOR SELECT routine_name FROM information_schema.routines
-                                   WHERE routine_schema = 'idem' AND routine_type = 'PROCEDURE';
+    DECLARE v_name VARCHAR(80);
+    DECLARE v_routines CURSOR FOR SELECT CONCAT(routine_type, ' IF EXISTS idem.`', routine_name, '`')
+                                    FROM information_schema.routines WHERE routine_schema = 'idem';
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
 
     OPEN v_routines;
     FETCH v_routines INTO v_name;
     WHILE NOT v_done DO
-        EXECUTE IMMEDIATE CONCAT('DROP PROCEDURE IF EXISTS idem.`', v_name, '`');
+        EXECUTE IMMEDIATE CONCAT('DROP ', v_name);
         FETCH v_routines INTO v_name;
     END WHILE;
     CLOSE v_routines;
