@@ -22,7 +22,20 @@
     X(NOT_READY, not_ready)                                                                        \
     X(ACCESS_DENIED, access_denied)                                                                \
     X(NEW, consume_new)                                                                            \
-    X(DUPLICATE, consume_duplicate)
+    X(DUPLICATE, consume_duplicate)                                                                \
+    X(TRANSITION_APPLIED, transition_applied)                                                      \
+    X(TRANSITION_ALREADY, transition_already)                                                      \
+    X(TRANSITION_ILLEGAL, transition_illegal)                                                      \
+    X(TRANSITION_MISSING, transition_missing)                                                      \
+    X(VERSION_INSERTED, version_inserted)                                                          \
+    X(VERSION_UPDATED, version_updated)                                                            \
+    X(VERSION_APPLIED, version_applied)                                                            \
+    X(VERSION_STALE, version_stale)                                                                \
+    X(VERSION_DUPLICATE, version_duplicate)                                                        \
+    X(VERSION_CONFLICT, version_conflict)                                                          \
+    X(VERSION_GAP, version_gap)                                                                    \
+    X(VERSION_PARKED, version_parked)                                                              \
+    X(VERSION_MISSING, version_missing)
 
 /* Relaxed: each counter stands alone. Padded: 64 sessions counting must not share a cache line. */
 #define X(verdict, name) static _Alignas(64) atomic_ullong count_##name;
