@@ -1,0 +1,47 @@
+DELIMITER $$
+CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._park(
+    IN in_routine VARCHAR(32),
+    IN in_projection LONGBLOB,
+    IN in_id_hash BINARY(32),
+    IN in_id LONGBLOB,
+    IN in_version BIGINT UNSIGNED,
+    IN in_set LONGBLOB,
+    OUT out_outcome VARCHAR(16)
+)
+    MODIFIES SQL DATA
+    SQL SECURITY DEFINER
+    COMMENT '
+Private: keeps an event that came too early. PARKED; CONFLICT when another content is parked under the
+version; GAP when enough are parked for the row already.
+'
+main: BEGIN
+    DECLARE v_parked LONGBLOB;
+    DECLARE v_most, v_count INT UNSIGNED;
+
+    CALL idem._may(in_routine, in_projection);
+    -- About: events that other transactions are parking are not seen.
+    SELECT p.max_parked, COUNT(e.version) INTO v_most, v_count
+      FROM idem.projection p
+      LEFT JOIN idem.parked_event e
+             ON e.projection = p.name AND e.id_hash = in_id_hash AND e.version <> in_version
+     WHERE p.name = in_projection;
+    IF v_count >= v_most THEN
+        SET out_outcome = 'GAP';
+        LEAVE main;
+    END IF;
+    SET out_outcome = 'PARKED';
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR 1062 SET out_outcome = NULL;
+        INSERT INTO idem.parked_event (projection, id_hash, version, id, set_json, parked_at, parked_by)
+        VALUES (in_projection, in_id_hash, in_version, in_id, in_set,
+                TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER());
+    END;
+    IF out_outcome IS NULL THEN
+        SELECT MAX(e.set_json) INTO v_parked FROM idem.parked_event e
+         WHERE e.projection = in_projection AND e.id_hash = in_id_hash AND e.version = in_version
+          LOCK IN SHARE MODE;
+        SET out_outcome = IF(idem_payload_hash(COALESCE(v_parked, '{}'))
+                             = idem_payload_hash(COALESCE(in_set, '{}')), 'PARKED', 'CONFLICT');
+    END IF;
+END$$
+DELIMITER ;

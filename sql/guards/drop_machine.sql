@@ -1,0 +1,22 @@
+DELIMITER $$
+CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_machine(
+    IN in_name LONGBLOB
+)
+    MODIFIES SQL DATA
+    SQL SECURITY DEFINER
+    COMMENT '
+Forgets a state machine; the table and its rows stay as they are. Errors: 52001 if there is none.
+
+Example: CALL idem.drop_machine(''order'');
+'
+BEGIN
+    CALL idem._may('drop_machine', in_name);
+    IF NOT EXISTS (SELECT 1 FROM idem.machine m WHERE m.name = in_name) THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+            MESSAGE_TEXT = 'idem.drop_machine: there is no machine of this name';
+    END IF;
+    DELETE FROM idem.machine_state WHERE machine = in_name;
+    DELETE FROM idem.machine WHERE name = in_name;
+    CALL idem._audit('drop_machine', in_name, NULL, NULL);
+END$$
+DELIMITER ;

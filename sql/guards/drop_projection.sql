@@ -1,0 +1,26 @@
+DELIMITER $$
+CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_projection(
+    IN in_name LONGBLOB
+)
+    MODIFIES SQL DATA
+    SQL SECURITY DEFINER
+    COMMENT '
+Forgets a projection; the table and its rows stay as they are. Errors: 52001 if there is none, or while
+events are parked for it (see forget_parked).
+
+Example: CALL idem.drop_projection(''balance'');
+'
+BEGIN
+    CALL idem._may('drop_projection', in_name);
+    IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name) THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+            MESSAGE_TEXT = 'idem.drop_projection: there is no projection of this name';
+    END IF;
+    IF EXISTS (SELECT 1 FROM idem.parked_event e WHERE e.projection = in_name) THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
+            'idem.drop_projection: events are parked; see show_parked() and forget_parked()';
+    END IF;
+    DELETE FROM idem.projection WHERE name = in_name;
+    CALL idem._audit('drop_projection', in_name, NULL, NULL);
+END$$
+DELIMITER ;
