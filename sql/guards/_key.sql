@@ -24,6 +24,11 @@ BEGIN
     DECLARE v_problem VARCHAR(128) DEFAULT NULL;
     DECLARE v_text VARCHAR(512);
     DECLARE i INT DEFAULT 0;
+    DECLARE EXIT HANDLER FOR 1300
+    BEGIN
+        SET v_text = CONCAT('idem.', in_routine, ': id is not UTF-8; SET NAMES utf8mb4');
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
+    END;
 
     SET out_where = '', out_set = '', out_hash = '';
     IF v_count > 1 THEN

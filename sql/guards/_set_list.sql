@@ -14,11 +14,16 @@ the columns that it must not name. in_may_add: {"$add": n} adds to what the row 
 '
 main: BEGIN
     DECLARE v_set, v_keys, v_value, v_addend LONGTEXT CHARACTER SET utf8mb4;
-    DECLARE v_name VARCHAR(255) CHARACTER SET utf8mb4;
+    DECLARE v_name LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(512);
     DECLARE v_hash BINARY(32);
     DECLARE v_limit INT UNSIGNED DEFAULT idem_setting('max_result_bytes');
     DECLARE i INT DEFAULT 0;
+    DECLARE EXIT HANDLER FOR 1300
+    BEGIN
+        SET v_text = CONCAT('idem.', in_routine, ': set_json is not UTF-8; SET NAMES utf8mb4');
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
+    END;
 
     SET out_list = '';
     IF in_set IS NULL THEN
@@ -40,8 +45,9 @@ main: BEGIN
     SET v_keys = JSON_KEYS(v_set);
     WHILE i < JSON_LENGTH(v_keys) DO
         SET v_name = JSON_UNQUOTE(JSON_EXTRACT(v_keys, CONCAT('$[', i, ']'))),
-            v_value = JSON_EXTRACT(v_set, CONCAT('$."', v_name, '"'));
-        IF v_value IS NULL OR v_name REGEXP '["\\\\]' OR v_name = '' OR CHAR_LENGTH(v_name) > 64 THEN
+            v_value = IF(v_name REGEXP '["\\\\]' OR v_name = '' OR CHAR_LENGTH(v_name) > 64, NULL,
+                         JSON_EXTRACT(v_set, CONCAT('$."', v_name, '"')));
+        IF v_value IS NULL THEN -- also a name that is written with escapes
             SET v_text = CONCAT('idem.', in_routine, ': set_json: not the name of a column: ', LEFT(v_name, 64));
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
         END IF;
