@@ -15,7 +15,6 @@ BEGIN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.drop_machine: there is no machine of this name';
     END IF;
-    DELETE FROM idem.machine_state WHERE machine = in_name;
     DELETE FROM idem.machine WHERE name = in_name;
     CALL idem._audit('drop_machine', in_name, NULL, NULL);
 END$$

@@ -4,8 +4,9 @@ CREATE TABLE IF NOT EXISTS idem.machine (
     table_name VARCHAR(64) NOT NULL,
     key_columns JSON NOT NULL COMMENT 'name, type, charset, collation, length of each column',
     state_column VARCHAR(64) NOT NULL,
+    reachable_from JSON NOT NULL COMMENT 'each state, and the states that lead to it',
     updated_at DATETIME(6) NOT NULL COMMENT 'UTC',
     updated_by VARCHAR(384) NOT NULL,
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
-  COMMENT = 'State machines: where the state of a thing is kept';
+  COMMENT = 'State machines over a column of a table';
