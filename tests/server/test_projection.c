@@ -428,6 +428,45 @@ static void parking_and_closing_the_gap_do_not_miss_each_other(void **state)
     run(s2, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 }
 
+/* The gap is closed after the early event's call has looked at the row, and before it has parked: a
+   gap lock of s3 holds it there. It must look again. */
+static void a_gap_closed_while_an_event_is_being_parked_does_not_strand_it(void **state)
+{
+    int id = fresh_id();
+
+    (void)state;
+    run(s3, "BEGIN");
+    expect_text(s3, "0", "SELECT COUNT(*) FROM idem.parked_event FOR UPDATE");
+    send_query(s2, DELTA("park"), id, 2, PLUS);
+    wait_for_lock(s3);
+    expect_delta(s1, "APPLIED 2", DELTA("park"), id, 1, PLUS);
+    run(s3, "COMMIT");
+    assert_int_equal(receive(s2), 0);
+    expect_text(s2, "APPLIED 3", "SELECT CONCAT(@o, ' ', @e)");
+    expect_text(s1, "2 0",
+                "SELECT CONCAT((SELECT cents FROM bank.parking WHERE id = %d), ' ',"
+                " (SELECT COUNT(*) FROM idem.parked_event))",
+                id);
+}
+
+/* What was parked after the snapshot of the transaction that closes the gap. */
+static void an_old_snapshot_does_not_hide_what_is_parked(void **state)
+{
+    int id = fresh_id();
+
+    (void)state;
+    run(s1, "SET SESSION innodb_snapshot_isolation = OFF");
+    expect_delta(s1, "APPLIED 2", DELTA("park"), id, 1, PLUS);
+    run(s1, "BEGIN");
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
+    expect_delta(s2, "PARKED 2", DELTA("park"), id, 3, PLUS);
+    expect_delta(s1, "APPLIED 4", DELTA("park"), id, 2, PLUS);
+    run(s1, "COMMIT");
+    expect_text(s1, "3", "SELECT cents FROM bank.parking WHERE id = %d", id);
+    expect_delta(s1, "APPLIED 5", DELTA("park"), id, 4, PLUS);
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
+}
+
 static void two_new_rows_do_not_deadlock(void **state)
 {
     (void)state;
@@ -975,6 +1014,8 @@ int main(void)
         TEST(concurrent_snapshots_end_with_the_newest),
         TEST(concurrent_deltas_of_one_version_are_applied_once),
         TEST(parking_and_closing_the_gap_do_not_miss_each_other),
+        TEST(a_gap_closed_while_an_event_is_being_parked_does_not_strand_it),
+        TEST(an_old_snapshot_does_not_hide_what_is_parked),
         TEST(two_new_rows_do_not_deadlock),
         TEST(snapshot_isolation_1020_reaches_the_caller),
         TEST(another_unique_key_of_the_table_is_its_own_error),
