@@ -106,8 +106,9 @@ BEGIN
                                     CONCAT('TRIM(TRAILING '' '' FROM ', v_literal, ')')),
                                  ' USING ', JSON_VALUE(v_column, '$.charset'), ') COLLATE ',
                                  JSON_VALUE(v_column, '$.collation'), ')')),
-            out_where = CONCAT(out_where, IF(i > 0, ' AND ', ''), idem._quote(v_name), ' = ', v_literal),
-            out_set = CONCAT(out_set, IF(i > 0, ', ', ''), idem._quote(v_name), ' = ', v_literal),
+            v_element = CONCAT(idem._quote(v_name), ' = ', v_literal),
+            out_where = CONCAT(out_where, IF(i > 0, ' AND ', ''), v_element),
+            out_set = CONCAT(out_set, IF(i > 0, ', ', ''), v_element),
             out_hash = CONCAT(out_hash, IF(i > 0, ', ', ''), 'HEX(', v_weight, ')'),
             i = i + 1;
     END WHILE;

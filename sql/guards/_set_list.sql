@@ -15,6 +15,7 @@ the columns that it must not name. in_may_add: {"$add": n} adds to what the row 
 main: BEGIN
     DECLARE v_set, v_keys, v_value, v_addend LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_name LONGTEXT CHARACTER SET utf8mb4;
+    DECLARE v_quoted VARCHAR(600) CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(512);
     DECLARE v_hash BINARY(32);
     DECLARE v_limit INT UNSIGNED DEFAULT idem_setting('max_result_bytes');
@@ -51,7 +52,8 @@ main: BEGIN
             SET v_text = CONCAT('idem.', in_routine, ': set_json: not the name of a column: ', LEFT(v_name, 64));
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
         END IF;
-        IF LOCATE(idem._quote(v_name), in_taken COLLATE utf8mb4_general_ci) > 0 THEN
+        SET v_quoted = idem._quote(v_name);
+        IF LOCATE(v_quoted, in_taken COLLATE utf8mb4_general_ci) > 0 THEN
             SET v_text = CONCAT('idem.', in_routine, ': set_json must not set ', v_name,
                                 ': the key, state and version columns are not its business');
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
@@ -62,10 +64,9 @@ main: BEGIN
             SET v_text = CONCAT('idem.', in_routine, ': set_json: $add takes a number');
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
         END IF;
-        SET out_list = CONCAT(out_list, ', ', idem._quote(v_name), ' = ',
+        SET out_list = CONCAT(out_list, ', ', v_quoted, ' = ',
                               IF(v_addend IS NULL, idem._literal(v_value),
-                                 CONCAT('COALESCE(', idem._quote(v_name), ', 0) + (',
-                                        idem._literal(v_addend), ')'))),
+                                 CONCAT('COALESCE(', v_quoted, ', 0) + (', idem._literal(v_addend), ')'))),
             i = i + 1;
     END WHILE;
     IF out_list IS NULL THEN -- a string function gives NULL over max_allowed_packet
