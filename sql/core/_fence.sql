@@ -9,7 +9,10 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._fence(
 )
     MODIFIES SQL DATA
     SQL SECURITY DEFINER
-    COMMENT 'Private: goes on only while the caller owns the claim, in the caller''s transaction. Errors 52004, 52006 without one.'
+    COMMENT '
+Private: goes on only while the caller owns the claim, in the caller''s transaction. Errors: 52004, 52006
+without a transaction.
+'
 BEGIN
     DECLARE v_text VARCHAR(512);
 

@@ -105,6 +105,8 @@ main: BEGIN
                 IF v_parked THEN
                     SET out_outcome = 'PARKED';
                 ELSEIF v_park THEN
+                    -- Refused now, not when the gap closes: that is another caller's call.
+                    CALL idem._same(in_routine, v_schema, v_table, in_set, v_same_sql);
                     CALL idem._park(in_routine, in_projection, v_hash, in_id, v_new, in_set, out_outcome);
                     IF out_outcome = 'PARKED' THEN -- and look at the row again
                         SET v_parked = TRUE, out_outcome = NULL;

@@ -8,7 +8,7 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._event(
 )
     MODIFIES SQL DATA
     SQL SECURITY DEFINER
-    COMMENT 'Private: takes an event (states as in consume), or only looks (NULL when it is not there) and takes nothing.'
+    COMMENT 'Private: takes an event (states as in consume), or only looks (NULL when it is not there).'
 BEGIN
     DECLARE v_observed VARCHAR(16);
     DECLARE v_number, v_token BIGINT UNSIGNED;

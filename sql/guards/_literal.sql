@@ -43,8 +43,8 @@ BEGIN
                 END IF;
                 RETURN CONCAT('X''', v_text, '''');
             ELSEIF JSON_LENGTH(in_json) = 1 AND JSON_KEYS(in_json) LIKE '["$%' THEN
-                SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
-                    MESSAGE_TEXT = 'idem: {"$hex": ...} and (not in a snapshot) {"$add": number} are known, no other';
+                SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
+                    'idem: set_json knows {"$hex": ...} and, not in a snapshot, {"$add": number}';
             END IF;
         ELSE BEGIN END;
     END CASE;

@@ -29,19 +29,23 @@ main: BEGIN
         SET out_outcome = 'GAP';
         LEAVE main;
     END IF;
-    SET out_outcome = 'PARKED';
-    BEGIN
-        DECLARE CONTINUE HANDLER FOR 1062 SET out_outcome = NULL;
-        INSERT INTO idem.parked_event (projection, id_hash, version, id, set_json, parked_at, parked_by)
-        VALUES (in_projection, in_id_hash, in_version, in_id, in_set,
-                TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER());
-    END;
-    IF out_outcome IS NULL THEN
-        SELECT MAX(e.set_json) INTO v_parked FROM idem.parked_event e
-         WHERE e.projection = in_projection AND e.id_hash = in_id_hash AND e.version = in_version
-          LOCK IN SHARE MODE;
-        SET out_outcome = IF(idem_payload_hash(COALESCE(v_parked, '{}'))
-                             = idem_payload_hash(COALESCE(in_set, '{}')), 'PARKED', 'CONFLICT');
-    END IF;
+    REPEAT
+        SET out_outcome = 'PARKED';
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1062 SET out_outcome = NULL;
+            INSERT INTO idem.parked_event (projection, id_hash, version, id, set_json, parked_at,
+                                           parked_by)
+            VALUES (in_projection, in_id_hash, in_version, in_id, in_set,
+                    TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER());
+        END;
+        IF out_outcome IS NULL THEN
+            SELECT MAX(COALESCE(e.set_json, '{}')) INTO v_parked FROM idem.parked_event e
+             WHERE e.projection = in_projection AND e.id_hash = in_id_hash AND e.version = in_version
+              LOCK IN SHARE MODE;
+            -- Gone (NULL): somebody has just applied or forgotten it. Once more.
+            SET out_outcome = IF(idem_payload_hash(v_parked) = idem_payload_hash(COALESCE(in_set, '{}')),
+                                 'PARKED', IF(v_parked IS NULL, NULL, 'CONFLICT'));
+        END IF;
+    UNTIL out_outcome IS NOT NULL END REPEAT;
 END$$
 DELIMITER ;

@@ -11,8 +11,8 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._same(
     SQL SECURITY INVOKER
     COMMENT '
 Private: an expression that is true when a row holds the values of set_json, each brought to its column''s
-type first, as the assignment did (1.005 in a DECIMAL(10,2) is the same as 1.01). Errors: 52001 unknown
-column.
+type first, as the assignment did (1.005 in a DECIMAL(10,2) is the same as 1.01); without meaning for
+$add, which snapshots do not take. Errors: 52001 unknown column.
 '
 BEGIN
     DECLARE v_set LONGTEXT CHARACTER SET utf8mb4 DEFAULT CONVERT(COALESCE(in_set, '{}') USING utf8mb4);
@@ -20,7 +20,7 @@ BEGIN
     DECLARE v_name VARCHAR(64) CHARACTER SET utf8mb4;
     DECLARE v_type VARCHAR(64);
     DECLARE v_length, v_precision, v_scale, v_fraction BIGINT UNSIGNED;
-    DECLARE v_column, v_literal LONGTEXT CHARACTER SET utf8mb4;
+    DECLARE v_column, v_value, v_literal LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(512);
     DECLARE i INT DEFAULT 0;
 
@@ -36,14 +36,15 @@ BEGIN
             SET v_text = CONCAT('idem.', in_routine, ': set_json: table ', in_table, ' has no column ', v_name);
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
         END IF;
-        SET v_column = idem._quote(v_name),
-            v_literal = idem._literal(JSON_EXTRACT(v_set, CONCAT('$."', v_name, '"'))),
+        SET v_value = JSON_EXTRACT(v_set, CONCAT('$."', v_name, '"')), v_column = idem._quote(v_name),
+            v_literal = IF(JSON_EXISTS(v_value, '$."$add"'), 'NULL', idem._literal(v_value)),
             out_same_sql = CONCAT(out_same_sql, ' AND ',
                 CASE
                 WHEN v_type IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint')
                     THEN CONCAT(v_column, ' <=> CAST(', v_literal, ' AS DECIMAL(65,0))')
                 WHEN v_type = 'decimal'
-                    THEN CONCAT(v_column, ' <=> CAST(', v_literal, ' AS DECIMAL(', v_precision, ',', v_scale, '))')
+                    THEN CONCAT(v_column, ' <=> CAST(', v_literal, ' AS DECIMAL(', v_precision, ',',
+                                v_scale, '))')
                 WHEN v_type IN ('float', 'double', 'date')
                     THEN CONCAT(v_column, ' <=> CAST(', v_literal, ' AS ', v_type, ')')
                 WHEN v_type IN ('datetime', 'timestamp', 'time')

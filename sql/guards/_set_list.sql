@@ -49,7 +49,8 @@ main: BEGIN
             v_value = IF(v_name REGEXP '["\\\\]' OR v_name = '' OR CHAR_LENGTH(v_name) > 64, NULL,
                          JSON_EXTRACT(v_set, CONCAT('$."', v_name, '"')));
         IF v_value IS NULL THEN -- also a name that is written with escapes
-            SET v_text = CONCAT('idem.', in_routine, ': set_json: not the name of a column: ', LEFT(v_name, 64));
+            SET v_text = CONCAT('idem.', in_routine, ': set_json: not the name of a column: ',
+                                LEFT(v_name, 64));
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
         END IF;
         SET v_quoted = idem._quote(v_name);

@@ -20,6 +20,7 @@ already is ALREADY, so a repeat never acts. Errors: 52001 with what does not fit
 Example: CALL idem.define_machine(''order'', ''shop'', ''orders'', ''id'', ''status'', ''{"NEW":["PAID"]}'');
 '
 BEGIN
+    DECLARE v_checked BOOLEAN;
     DECLARE v_problem, v_key_columns, v_type, v_keys, v_targets LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_schema, v_table, v_column VARCHAR(64) CHARACTER SET utf8mb4;
     DECLARE v_pairs, v_states LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[]';
@@ -28,10 +29,11 @@ BEGIN
     DECLARE v_hash BINARY(32);
     DECLARE i, j INT DEFAULT 0;
 
-    CALL idem._may('define_machine', in_name);
+    SET v_checked = idem_check('define_machine', @@character_set_results, in_name, 'guard');
     CALL idem._inspect(in_schema, in_table, in_key_column, in_state_column, v_problem, v_schema, v_table,
                        v_key_columns, v_column, v_type);
-    IF v_problem IS NULL AND v_type NOT REGEXP '^(char|varchar|enum|tinyint|smallint|mediumint|int|bigint)[^a-z]' THEN
+    IF v_problem IS NULL
+       AND v_type NOT REGEXP '^(char|varchar|enum|tinyint|smallint|mediumint|int|bigint)[^a-z]' THEN
         SET v_problem = CONCAT('state column ', v_column, ' must be CHAR, VARCHAR, ENUM or an integer');
     ELSEIF v_problem IS NULL AND (in_edges IS NULL OR NOT JSON_VALID(in_edges)
                                   OR JSON_TYPE(in_edges) NOT IN ('ARRAY', 'OBJECT')) THEN
@@ -84,7 +86,8 @@ BEGIN
         ELSEIF v_state NOT REGEXP '^(0|-?[1-9][0-9]{0,18})\\z' THEN
             SET v_problem = CONCAT('state "', v_state, '" is not a whole number, as ', v_column, ' wants');
         END IF;
-        IF i % 2 = 1 AND v_state COLLATE utf8mb4_general_ci = JSON_VALUE(v_pairs, CONCAT('$[', i DIV 2, '][0]')) THEN
+        IF i % 2 = 1 AND v_state COLLATE utf8mb4_general_ci
+                         = JSON_VALUE(v_pairs, CONCAT('$[', i DIV 2, '][0]')) THEN
             SET v_problem = CONCAT('edges: "', v_state, '" leads to itself');
         END IF;
         SET v_states = JSON_ARRAY_APPEND(v_states, '$', v_state), i = i + 1;

@@ -21,12 +21,13 @@ event counts, in order: apply_delta). Errors: 52001 with what does not fit.
 Example: CALL idem.define_projection(''balance'', ''bank'', ''account'', ''id'', ''version'', ''delta'');
 '
 BEGIN
+    DECLARE v_checked BOOLEAN;
     DECLARE v_problem, v_key_columns, v_type LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_schema, v_table, v_column VARCHAR(64) CHARACTER SET utf8mb4;
     DECLARE v_max BIGINT UNSIGNED;
     DECLARE v_text VARCHAR(512);
 
-    CALL idem._may('define_projection', in_name);
+    SET v_checked = idem_check('define_projection', @@character_set_results, in_name, 'guard');
     CALL idem._inspect(in_schema, in_table, in_key_column, in_version_column, v_problem, v_schema, v_table,
                        v_key_columns, v_column, v_type);
     IF v_problem IS NULL THEN

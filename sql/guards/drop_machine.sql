@@ -10,7 +10,9 @@ Forgets a state machine; the table and its rows stay as they are. Errors: 52001 
 Example: CALL idem.drop_machine(''order'');
 '
 BEGIN
-    CALL idem._may('drop_machine', in_name);
+    DECLARE v_checked BOOLEAN;
+
+    SET v_checked = idem_check('drop_machine', @@character_set_results, in_name, 'guard');
     IF NOT EXISTS (SELECT 1 FROM idem.machine m WHERE m.name = in_name) THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.drop_machine: there is no machine of this name';

@@ -11,7 +11,9 @@ events are parked for it (see forget_parked).
 Example: CALL idem.drop_projection(''balance'');
 '
 BEGIN
-    CALL idem._may('drop_projection', in_name);
+    DECLARE v_checked BOOLEAN;
+
+    SET v_checked = idem_check('drop_projection', @@character_set_results, in_name, 'guard');
     IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name) THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.drop_projection: there is no projection of this name';

@@ -14,7 +14,9 @@ Errors: 52001 also when there is none.
 Example: CALL idem.forget_parked(''balance'', 7, 12);
 '
 BEGIN
-    CALL idem._may('forget_parked', in_projection);
+    DECLARE v_checked BOOLEAN;
+
+    SET v_checked = idem_check('forget_parked', @@character_set_results, in_projection, 'guard');
     INSERT INTO idem.audit (at, account, action, biz_type, idem_key, detail)
     SELECT TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER(), 'forget_parked',
            e.projection, LEFT(e.id, 255),

@@ -18,7 +18,9 @@ are parked: nothing would ever apply them.
 Example: CALL idem.set_projection(''balance'', NULL, TRUE, 1000);
 '
 BEGIN
-    CALL idem._may('set_projection', in_name);
+    DECLARE v_checked BOOLEAN;
+
+    SET v_checked = idem_check('set_projection', @@character_set_results, in_name, 'guard');
     IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name AND p.kind = 'delta') THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.set_projection: there is no delta projection of this name';

@@ -50,7 +50,6 @@ GRANT EXECUTE ON PROCEDURE idem.show_projections TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.show_parked TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.forget_parked TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.verify_guards TO idem_operator;
-GRANT EXECUTE ON PROCEDURE idem._may TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem._inspect TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem._put_machine TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem._put_projection TO idem_operator;

@@ -197,6 +197,28 @@ static void deadlock_1213_reaches_the_caller(void **state)
     expect_text(first == 1213 ? s1 : s2, "0", "SELECT @@in_transaction");
 }
 
+static void kills_and_read_only_reach_the_caller_and_leave_nothing_open(void **state)
+{
+    int id = fresh_order();
+
+    (void)state;
+    run(s1, "BEGIN");
+    expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
+    send_query(s2, TRANSITION, id, "CANCELLED");
+    wait_for_lock(s3);
+    run(s3, "KILL QUERY %lu", mysql_thread_id(s2));
+    assert_int_equal(receive(s2), 1317);
+    expect_text(s2, "0", "SELECT @@in_transaction");
+    run(s2, "SET SESSION innodb_lock_wait_timeout = 1");
+    expect_errno(s2, 1205, TRANSITION, id, "CANCELLED");
+    run(s2, "SET SESSION innodb_lock_wait_timeout = DEFAULT");
+    run(s1, "COMMIT");
+    run(s1, "START TRANSACTION READ ONLY");
+    expect_errno(s1, 1792, TRANSITION, id, "SHIPPED");
+    run(s1, "ROLLBACK");
+    expect_answer(s2, "APPLIED SHIPPED", TRANSITION, id, "SHIPPED");
+}
+
 static void rollback_takes_it_back_and_autocommit_keeps_it(void **state)
 {
     int id = fresh_order();
@@ -518,6 +540,22 @@ static void callers_have_their_own_rights_and_no_more(void **state)
                  "CALL idem._put_machine('order', 'shop', 'orders', '[]', 'status', '[]')");
     expect_errno(app, 1142, "SELECT * FROM idem.machine");
     mysql_close(app);
+
+    /* An operator sees of a table what the account may see. */
+    run(s1, "CREATE USER op@localhost");
+    run(s1, "GRANT idem_operator TO op@localhost");
+    run(s1, "SET DEFAULT ROLE idem_operator FOR op@localhost");
+    app = server_connect_as(fixture_server, "op", 0);
+    expect_errno(app, 52001,
+                 "CALL idem.define_machine('mine', 'shop', 'orders', 'id', 'status',"
+                 " '{\"NEW\":[\"PAID\"]}')");
+    run(s1, "GRANT SELECT ON shop.orders TO op@localhost");
+    run(app, "CALL idem.define_machine('mine', 'shop', 'orders', 'id', 'status',"
+             " '{\"NEW\":[\"PAID\"]}')");
+    run(app, "CALL idem.show_machines()");
+    run(app, "CALL idem.verify_guards()");
+    run(app, "CALL idem.drop_machine('mine')");
+    mysql_close(app);
 }
 
 static void stale_worker_is_fenced_off_the_business_row(void **state)
@@ -649,6 +687,7 @@ int main(void)
         TEST(same_transition_twice_at_once_is_applied_once),
         TEST(case_48_snapshot_isolation_1020_reaches_the_caller),
         TEST(deadlock_1213_reaches_the_caller),
+        TEST(kills_and_read_only_reach_the_caller_and_leave_nothing_open),
         TEST(rollback_takes_it_back_and_autocommit_keeps_it),
         TEST(values_of_every_type_arrive_whole),
         TEST(bad_set_json_is_52001),

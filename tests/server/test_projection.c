@@ -239,6 +239,10 @@ static void parked_event_that_the_table_refuses_stays_and_blocks_nothing_silentl
     expect_delta(s1, "APPLIED 2", DELTA("strict"), 1, 1, "{\"n\":1}");
     /* What cannot be read is refused before it is parked. */
     expect_errno(s1, 52001, DELTA("strict"), 1, 5, "[1]");
+    expect_errno(s1, 52001, DELTA("strict"), 1, 5, "{\"nope\":1}");
+    expect_errno(s1, 52001, DELTA("strict"), 1, 2, "{\"nope\":1,\"n\":{\"$add\":1}}");
+    assert_non_null(strstr(mysql_error(s1), "no column nope"));
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
 }
 
 static void ids_that_the_key_takes_for_equal_are_one_stream(void **state)
