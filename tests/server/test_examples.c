@@ -37,6 +37,7 @@ static void run_example(const char *name)
     char path[512], line[1024], statement[8192] = "", answer[1024] = "";
     int promised = 0;
     bool error_seen = false;
+    size_t length = 0;
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/tests/examples/%s.sql", IDEM_TEST_SOURCE_DIR, name);
@@ -56,14 +57,13 @@ static void run_example(const char *name)
             fail_msg("%s: %s: %s %s", name, statement, answer, mysql_error(s1));
         if (strncmp(line, "--", 2) == 0 || line[0] == '\0')
             continue;
-        if (statement[0] != '\0' && statement[strlen(statement) - 1] == ';')
-            statement[0] = '\0';
-        if (strlen(statement) + strlen(line) + 2 > sizeof(statement))
+        if (length > 0 && statement[length - 1] == ';')
+            length = 0;
+        length += (size_t)snprintf(statement + length, sizeof(statement) - length, "%s%s",
+                                   length > 0 ? "\n" : "", line);
+        if (length >= sizeof(statement))
             fail_msg("%s: a statement is too long", name);
-        if (statement[0] != '\0')
-            strcat(statement, "\n");
-        strcat(statement, line);
-        if (statement[strlen(statement) - 1] == ';') {
+        if (statement[length - 1] == ';') {
             answer_of(s1, statement, answer, sizeof(answer));
             error_seen = strncmp(answer, "error", 5) == 0;
         }

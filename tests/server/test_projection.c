@@ -747,10 +747,9 @@ struct stream {
     enum kind kind;
     int id, events;
     int amount[EVENTS_MAX + 1];
-    bool acknowledged[EVENTS_MAX + 1];
-    /* the model: what a row that saw the events in order would be */
-    int version;
+    int version; /* of the model's row */
     bool parked[EVENTS_MAX + 1];
+    bool acknowledged[EVENTS_MAX + 1];
 };
 
 struct worker {
