@@ -998,6 +998,107 @@ static void random_streams_end_as_if_they_had_come_in_order(void **state)
                 " + (SELECT COUNT(*) FROM bank.customer WHERE id >= 5000000)");
 }
 
+/* ---- the same streams from several sessions at once ---- */
+
+#define SHARED 300
+#define SESSIONS 4
+
+struct session {
+    pthread_t thread;
+    MYSQL *sql;
+    struct worker asker;
+    struct stream *streams;
+    unsigned int seed;
+};
+
+/* Delivers one event until it is acknowledged or a gap; false on an error that is not 1213. */
+static bool deliver_shared(struct session *session, const struct stream *stream, int version,
+                           bool *ret_gap)
+{
+    char text[512], answer[32] = "";
+
+    snprintf(text, sizeof(text),
+             stream->kind == SNAP ? "CALL idem.apply_snapshot('snap', %d, %d, "
+                                    "'{\"cents\":%d,\"memo\":\"%d\"}', @o); SELECT @o"
+             : stream->kind == PARK
+                 ? "CALL idem.apply_delta('park', %d, %d, "
+                   "'{\"cents\":{\"$add\":%d},\"memo\":\"%d\"}', @o, @e); SELECT @o"
+                 : "CALL idem.apply_delta('plain', %d, %d, "
+                   "'{\"cents\":{\"$add\":%d},\"memo\":\"%d\"}', @o, @e); SELECT @o",
+             stream->id, version,
+             stream->kind == SNAP ? total(stream, version) : stream->amount[version], version);
+    while (!ask(&session->asker, text, answer, sizeof(answer))) {
+        if (mysql_errno(session->sql) != 1213)
+            return false;
+        session->asker.error[0] = '\0';
+    }
+    *ret_gap = strcmp(answer, "GAP") == 0;
+    if (strcmp(answer, "CONFLICT") == 0)
+        snprintf(session->asker.error, sizeof(session->asker.error), "CONFLICT for %.200s", text);
+    return session->asker.error[0] == '\0';
+}
+
+static void *deliver_all(void *argument)
+{
+    struct session *session = argument;
+    bool done[SHARED][EVENTS_MAX + 1] = {0};
+
+    mysql_thread_init();
+    for (int at = 0; at < SHARED; at += CHUNK / 5)
+        for (bool left = true; left;) {
+            left = false;
+            for (int i = 0; i < CHUNK * 4; i++) {
+                int n = at + rand_r(&session->seed) % (CHUNK / 5);
+                int version = 1 + rand_r(&session->seed) % session->streams[n].events;
+                bool gap = false;
+
+                if (done[n][version])
+                    continue;
+                if (!deliver_shared(session, &session->streams[n], version, &gap))
+                    goto cleanup;
+                done[n][version] = !gap;
+            }
+            for (int n = at; n < at + CHUNK / 5; n++)
+                for (int version = 1; version <= session->streams[n].events; version++)
+                    left |= !done[n][version];
+        }
+
+cleanup:
+    mysql_thread_end();
+    return NULL;
+}
+
+static void streams_delivered_by_several_sessions_at_once_are_applied_once(void **state)
+{
+    static struct stream streams[SHARED];
+    struct session sessions[SESSIONS];
+    unsigned int seed = 7;
+    struct worker checker = {.sql = s1};
+
+    (void)state;
+    for (int i = 0; i < SHARED; i++)
+        make_stream(&streams[i], 7000000 + i, &seed);
+    for (int i = 0; i < SESSIONS; i++) {
+        sessions[i] = (struct session){.streams = streams, .seed = (unsigned int)i};
+        sessions[i].sql = server_connect_as(fixture_server, "root", CLIENT_MULTI_STATEMENTS);
+        sessions[i].asker.sql = sessions[i].sql;
+        run(sessions[i].sql, "SET SESSION TRANSACTION ISOLATION LEVEL %s",
+            i % 2 ? "READ COMMITTED" : "REPEATABLE READ");
+        pthread_create(&sessions[i].thread, NULL, deliver_all, &sessions[i]);
+    }
+    for (int i = 0; i < SESSIONS; i++) {
+        pthread_join(sessions[i].thread, NULL);
+        mysql_close(sessions[i].sql);
+    }
+    for (int i = 0; i < SESSIONS; i++)
+        if (sessions[i].asker.error[0] != '\0')
+            fail_msg("%s", sessions[i].asker.error);
+    for (int i = 0; i < SHARED; i += CHUNK)
+        if (!check_rows(&checker, &streams[i]))
+            fail_msg("%s", checker.error);
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, fixture_settle)
@@ -1030,6 +1131,7 @@ int main(void)
         TEST(callers_have_their_own_rights_and_no_more),
         TEST(outcomes_are_counted),
         TEST(random_streams_end_as_if_they_had_come_in_order),
+        TEST(streams_delivered_by_several_sessions_at_once_are_applied_once),
     };
 
     return cmocka_run_group_tests_name("projection", tests, start, stop);
