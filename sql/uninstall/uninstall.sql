@@ -4,7 +4,7 @@ SET @idem_sql_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_TRANS_TABLES
 DELIMITER $$
 BEGIN NOT ATOMIC
     DECLARE v_done BOOLEAN DEFAULT FALSE;
-    DECLARE v_name VARCHAR(80);
+    DECLARE v_name VARCHAR(100);
     DECLARE v_routines CURSOR FOR SELECT CONCAT(routine_type, ' IF EXISTS idem.`', routine_name, '`')
                                     FROM information_schema.routines WHERE routine_schema = 'idem';
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
