@@ -738,7 +738,7 @@ static void outcomes_are_counted(void **state)
 
 #define STREAMS 10000
 #define CHUNK 25
-#define EVENTS_MAX 5
+#define EVENTS_MAX 4
 #define WORKERS 2
 
 enum kind { PLAIN, PARK, SNAP, KINDS };
