@@ -249,15 +249,13 @@ bool idem_session_open(const char *function, struct idem_session *ret_session)
 }
 
 /* A CALL ends in a status of its own behind its rows. There is no way to fetch it, and
-   mysql_close() forgets it (704 bytes); the next command frees it. Not after a kill or an error,
-   which a command clears. A kept handle loses one, with its session: an ended session takes no more
-   commands. */
+   mysql_close() forgets it (704 bytes); the next command frees it, and at DISCONNECT a session
+   takes none any more. Not after a kill or an error, which a command would clear. */
 void idem_session_close(struct idem_session *session, bool answered)
 {
-    if (session->sql == &session->fresh) {
-        if (answered && !idem_session_killed())
-            query(&session->fresh, "DO 0");
+    if (answered && !idem_session_killed())
+        query(session->sql, "DO 0");
+    if (session->sql == &session->fresh)
         mysql_close(&session->fresh);
-    }
     session->sql = NULL;
 }

@@ -1,7 +1,8 @@
 -- Installs idem @PROJECT_VERSION@ or brings an older installation up to it. Safe to run twice. Run it as an
 -- account with all privileges: mariadb < install.sql
--- The library part is kept out of the binlog (a replica without the library would stop at it): run this
--- file on each replica too, with --init-command="SET sql_log_bin=0", before it runs on the primary.
+--
+-- The library part is kept out of the binlog: a replica without the library would stop at it. So run
+-- install-library.sql on each replica, then install.sql on the primary; the schema goes with the binlog.
 --
 -- Routines keep the sql_mode and character set of the session that creates them, so these are not the
 -- client's.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The README keeps its word: every ```sql block runs, in order, on a fresh server. A statement ends with a
-   line that ends in ';' (a comment may follow). A line "-- => a | b" says the first row that the statement
-   above answers, "-- => error N" its error; without one it must succeed. */
+/* The README keeps its word: every ```sql block runs, in order, on a fresh server. A statement ends
+   with a line that ends in ';' (a comment may follow). A line "-- => a | b" says the first row that
+   the statement above answers, "-- => error N" its error; without one it must succeed. */
 #include "fixture.h"
 
 static void join_first_row(MYSQL *sql, char *ret_text, size_t room)
