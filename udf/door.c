@@ -167,7 +167,7 @@ static bool run(const struct idem_door *door, const UDF_ARGS *args, struct idem_
         free(call.text);
         return false;
     }
-    if (!idem_session_open(door->function, &session)) {
+    if (!idem_session_open(door->function, door->opens_transaction, &session)) {
         free(call.text);
         return false;
     }

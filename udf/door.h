@@ -17,7 +17,8 @@ struct idem_door {
     /* The procedure's parameters in order: 'a'..'e' is the caller's 1st..5th argument as bytes,
        'A'..'E' the same as a whole number; one not given is NULL. */
     const char *parameters;
-    bool many; /* answers one object per row */
+    bool many;              /* answers one object per row */
+    bool opens_transaction; /* and leaves it open for the caller */
 };
 
 my_bool idem_door_init(const struct idem_door *door, UDF_INIT *initid, UDF_ARGS *args,

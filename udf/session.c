@@ -146,7 +146,7 @@ static bool probe(MYSQL *sql, MYSQL_THD *ret_thd)
     return ran;
 }
 
-static bool in_open_transaction_with_binlog(MYSQL *sql)
+static bool has_binlog(MYSQL *sql)
 {
     MYSQL_RES *result;
     MYSQL_ROW row;
@@ -161,22 +161,25 @@ static bool in_open_transaction_with_binlog(MYSQL *sql)
     return yes;
 }
 
-/* For a session that is older than the plugin, or of the event scheduler: no CONNECT was seen. */
-static bool log_from_here(const char *function, MYSQL *sql)
+/* For a session that is older than the plugin, or of the event scheduler: no CONNECT was seen.
+   Outside a transaction the binlog can be switched on for this one call; a call that opens a
+   transaction would only be stuck at the next one. */
+static bool log_from_here(const char *function, MYSQL *sql, bool opens_transaction)
 {
-    if (query(sql, "SET SESSION sql_log_bin=1"))
+    if (!has_binlog(sql))
         return true;
-    if (mysql_errno(sql) != ER_INSIDE_TRANSACTION) {
-        idem_raise(mysql_errno(sql), "%s", mysql_error(sql));
-        return false;
+    if (!opens_transaction) {
+        if (query(sql, "SET SESSION sql_log_bin=1"))
+            return true;
+        if (mysql_errno(sql) != ER_INSIDE_TRANSACTION) {
+            idem_raise(mysql_errno(sql), "%s", mysql_error(sql));
+            return false;
+        }
     }
-    if (!in_open_transaction_with_binlog(sql))
-        return true;
-    idem_raise(
-        IDEM_E_BAD_CONTEXT,
-        "%s: this session began before plugin idem was loaded and its transaction is already "
-        "open; reconnect, or use CALL idem.claim and its kind",
-        function);
+    idem_raise(IDEM_E_BAD_CONTEXT,
+               "%s: this session began before plugin idem was loaded, so its transactions cannot "
+               "take this call into the binlog; reconnect, or use CALL idem.claim and its kind",
+               function);
     return false;
 }
 
@@ -187,7 +190,8 @@ bool idem_session_killed(void)
     return thd != NULL && thd_kill_level(thd) != THD_IS_NOT_KILLED;
 }
 
-bool idem_session_open(const char *function, struct idem_session *ret_session)
+bool idem_session_open(const char *function, bool opens_transaction,
+                       struct idem_session *ret_session)
 {
     MYSQL *fresh = &ret_session->fresh;
     /* The probe may be the last to hold the plugin: the server then takes it away on this very
@@ -242,7 +246,7 @@ bool idem_session_open(const char *function, struct idem_session *ret_session)
         ret_session->sql = &handle->sql;
         return true;
     }
-    if (!logged || log_from_here(function, fresh))
+    if (!logged || log_from_here(function, fresh, opens_transaction))
         return true;
     mysql_close(fresh);
     return false;

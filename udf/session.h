@@ -30,7 +30,8 @@ void idem_session_notify(const struct mysql_event_connection *event);
 /* Finds the caller's own session. False with 52006 raised where SQL would run in another session,
    or where a transaction that is already open would not get it into the binlog; 1317 when killed.
  */
-bool idem_session_open(const char *function, struct idem_session *ret_session);
+bool idem_session_open(const char *function, bool opens_transaction,
+                       struct idem_session *ret_session);
 
 /* answered: nothing has been raised since the opening. */
 void idem_session_close(struct idem_session *session, bool answered);

@@ -3,4 +3,4 @@
 #include "door.h"
 
 IDEM_DOOR(idem_begin, .procedure = "begin", .usage = "idem_begin(biz_type, key [, payload])",
-          .least = 2, .most = 3, .parameters = "abc")
+          .least = 2, .most = 3, .parameters = "abc", .opens_transaction = true)

@@ -334,6 +334,8 @@ static void a_session_older_than_the_plugin(void **state)
     assert_int_equal(claim(old, UDF_DOOR, "'pay'", "'old'", "NULL").error, 52006);
     assert_string_equal(claim(old, PROCEDURE_DOOR, "'pay'", "'old'", "NULL").state, "CLAIMED");
     run(old, "ROLLBACK");
+    assert_int_equal(begin(old, UDF_DOOR, "'pay'", "'old'", "NULL").error, 52006);
+    expect_text(old, "0", "SELECT @@in_transaction");
     assert_string_equal(claim(old, UDF_DOOR, "'pay'", "'old'", "NULL").state, "CLAIMED");
     young = server_connect(bare);
     run(young, "BEGIN");
@@ -417,10 +419,16 @@ static void case_43_a_prepared_xa_branch_keeps_its_key(void **state)
     assert_string_equal(claim(lost, UDF_DOOR, "'pay'", "'xa'", "NULL").state, "CLAIMED");
     run(lost, "XA END 'x'");
     run(lost, "XA PREPARE 'x'");
-    mysql_close(lost);
+    {
+        unsigned long id = mysql_thread_id(lost);
+
+        mysql_close(lost);
+        wait_until(
+            s1, "SELECT NOT EXISTS (SELECT 1 FROM information_schema.processlist WHERE id = %lu)",
+            id);
+    }
     assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", "'xa'", "NULL").state, "IN_PROGRESS");
     run(s1, "CALL idem.stuck(10)");
-    wait_until(s1, "SELECT 1");
     run(s1, "XA ROLLBACK 'x'");
     assert_string_equal(claim(s1, UDF_DOOR, "'pay'", "'xa'", "NULL").state, "CLAIMED");
 }

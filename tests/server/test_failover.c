@@ -12,7 +12,7 @@
 
 struct client {
     pthread_t thread;
-    struct server *server;
+    MYSQL *sql;
     int number;
     unsigned int unexpected;
 };
@@ -32,7 +32,7 @@ static void *carry_out(void *data)
     struct client *client = data;
     unsigned int seed = (unsigned int)client->number + 7;
     enum door door = client->number % 2 ? UDF_DOOR : PROCEDURE_DOOR;
-    MYSQL *sql = server_connect(client->server);
+    MYSQL *sql = client->sql;
 
     while (!atomic_load(&stop_work)) {
         int key = rand_r(&seed) % KEYS;
@@ -66,7 +66,7 @@ static void start_clients(struct client *clients, struct server *server)
 {
     atomic_store(&stop_work, false);
     for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = (struct client){.server = server, .number = i};
+        clients[i] = (struct client){.sql = server_connect(server), .number = i};
         pthread_create(&clients[i].thread, NULL, carry_out, &clients[i]);
     }
 }
@@ -200,6 +200,8 @@ static void replica_takes_over(void **state)
     run(r, "SET GLOBAL read_only = 1");
     run(r, "START SLAVE");
     assert_int_equal(server_run_sql_file(primary, "install.sql", "", output, sizeof(output)), 0);
+    mysql_close(p); /* older than the plugin */
+    p = server_connect(primary);
     make_work_table(p);
     begin(p, UDF_DOOR, "'p'", "'first'", "NULL");
     commit(p, UDF_DOOR, "'p'", "'first'", "NULL", "'[1]'");
