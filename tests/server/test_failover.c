@@ -193,6 +193,8 @@ static void replica_takes_over(void **state)
     /* The library is installed on the replica first, the schema comes by replication. */
     assert_int_equal(
         server_run_sql_file(replica, "install-library.sql", "", output, sizeof(output)), 0);
+    mysql_close(r); /* older than the plugin */
+    r = server_connect(replica);
     run(r,
         "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = %u, MASTER_USER = 'repl', "
         "MASTER_USE_GTID = slave_pos, MASTER_SSL_VERIFY_SERVER_CERT = 0",
