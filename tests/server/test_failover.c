@@ -132,7 +132,7 @@ static void killed_servers_lose_nothing_that_was_acknowledged(void **state)
 
     (void)state;
     make_work_table(sql);
-    for (int round = 1; round <= 4; round++) {
+    for (int64_t round = 1; round <= 4; round++) {
         start_clients(clients, server);
         wait_for_work(sql, round * 60);
         server_kill(server, SIGKILL);

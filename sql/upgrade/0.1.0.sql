@@ -1,0 +1,4 @@
+-- One file per release, frozen with it, run by every install.sql in order after the tables exist: what a
+-- table of an earlier release lacks, said so that it does nothing when it is there already (ADD COLUMN IF
+-- NOT EXISTS and its kind). Routines are replaced as a whole and need nothing here.
+-- 0.1.0 is the first release: there is nothing to bring up to it.
