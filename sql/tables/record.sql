@@ -1,5 +1,6 @@
 -- One row per claimed action, or per event and consumer. Keys are bytes: no case, accent or trailing
--- space is folded. The first partition is a placeholder that ensure_partitions() replaces.
+-- space is folded. The first partition is a placeholder that ensure_partitions() replaces. Index lease
+-- answers in order what ran out and, with status behind it, whether a day has anything unfinished.
 CREATE TABLE IF NOT EXISTS idem.record (
     scope VARBINARY(64) NOT NULL COMMENT 'empty for claims, the consumer for inbox records',
     idem_key VARBINARY(255) NOT NULL,
@@ -21,7 +22,7 @@ CREATE TABLE IF NOT EXISTS idem.record (
     updated_at DATETIME(6) NOT NULL COMMENT 'UTC',
     finished_at DATETIME(6) NULL COMMENT 'UTC',
     PRIMARY KEY (scope, idem_key, created_on),
-    KEY lease (lease_until)
+    KEY lease (lease_until, status)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Idempotency records, one partition per UTC day'
   PARTITION BY RANGE COLUMNS (created_on) (
