@@ -40,6 +40,8 @@ GRANT EXECUTE ON PROCEDURE idem.stuck TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.resolve TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.forget TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.ensure_partitions TO idem_operator;
+GRANT EXECUTE ON PROCEDURE idem.drop_expired TO idem_operator;
+GRANT EXECUTE ON PROCEDURE idem.reap TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.define_machine TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.drop_machine TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.show_machines TO idem_operator;
