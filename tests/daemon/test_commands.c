@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* idemd once, status and check: exit codes, option files, and what they name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon.h"
+#include "server.h"
+
+static struct server *server;
+static MYSQL *sql;
+static char output[65536];
+
+static int start(void **state)
+{
+    (void)state;
+    server = server_start(NULL);
+    sql = server_connect(server);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    mysql_close(sql);
+    server_stop(server);
+    return 0;
+}
+
+#define AS_ROOT "--no-defaults -u root -S '%s' "
+
+static void expect_output(const char *part)
+{
+    if (strstr(output, part) == NULL)
+        fail_msg("'%s' is not in: %s", part, output);
+}
+
+static const char *option_file(const char *name, mode_t mode, const char *format, ...)
+{
+    static char path[400];
+    va_list arguments;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", server_folder(server), name);
+    file = fopen(path, "w");
+    va_start(arguments, format);
+    vfprintf(file, format, arguments);
+    va_end(arguments);
+    fclose(file);
+    chmod(path, mode);
+    return path;
+}
+
+static void once_runs_every_task_and_ends(void **state)
+{
+    (void)state;
+    run(sql, "DELETE FROM idem.task");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+    expect_text(
+        sql, "drop_expired,ensure_partitions,reap",
+        "SELECT GROUP_CONCAT(name ORDER BY name) FROM idem.task WHERE succeeded_at IS NOT NULL");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 0);
+    expect_output("7 ahead of today");
+}
+
+static void a_failed_task_is_exit_1_and_the_others_still_run(void **state)
+{
+    MYSQL *idle = server_connect(server);
+
+    (void)state;
+    run(sql, "SET GLOBAL idem_ddl_lock_wait_ms = 20");
+    set_clock(sql, "2040-01-01 12:00:00");
+    run(sql, "DELETE FROM idem.task");
+    run(idle, "BEGIN");
+    run(idle, "SELECT COUNT(*) FROM idem.record");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 1);
+    expect_output("52005");
+    expect_text(sql, "2", "SELECT COUNT(*) FROM idem.task WHERE succeeded_at IS NOT NULL");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 1);
+    expect_output("today has no partition");
+    expect_output("ensure_partitions has never succeeded: idem.ensure_partitions: today has no");
+    run(idle, "COMMIT");
+    mysql_close(idle);
+    set_clock(sql, NULL);
+    run(sql, "SET GLOBAL idem_ddl_lock_wait_ms = 1000");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+}
+
+static void exit_codes_tell_usage_no_server_and_read_only_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults"), 2);
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults dance"), 2);
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults --port=70000 once"), 2);
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults --log-format=xml once"), 2);
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults -S /nowhere once"), 3);
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults -S /nowhere status"), 3);
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults -S /nowhere check"), 3);
+    assert_int_equal(idemd(output, sizeof(output), "--help"), 0);
+    assert_int_equal(idemd(output, sizeof(output), "--version"), 0);
+    run(sql, "SET GLOBAL read_only = 1");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 4);
+    run(sql, "SET GLOBAL read_only = 0");
+}
+
+static void dry_run_says_and_does_nothing(void **state)
+{
+    char before[64];
+
+    (void)state;
+    snprintf(before, sizeof(before), "%s", value(sql, "CHECKSUM TABLE idem.task, idem.live_day"));
+    run(sql, "ALTER TABLE idem.record DROP PARTITION %s",
+        value(sql, "SELECT MAX(partition_name) FROM idem.day"));
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "--dry-run once", server_socket(server)),
+                     0);
+    expect_output(": create\n");
+    expect_output("0 expired leases");
+    expect_text(sql, "7", "SELECT COUNT(*) FROM idem.day WHERE day >= idem_today()");
+    assert_string_equal(before, value(sql, "CHECKSUM TABLE idem.task, idem.live_day"));
+    run(sql, "CALL idem.ensure_partitions()");
+}
+
+static void case_44_check_names_every_missing_piece(void **state)
+{
+    (void)state;
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 0);
+    run(sql, "DROP FUNCTION idem_payload_hash");
+    run(sql, "RENAME TABLE idem.policy TO idem.policy_gone");
+    run(sql, "DROP PROCEDURE idem.reap");
+    run(sql, "UPDATE idem.meta SET value = '0.0.9' WHERE name = 'version'");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 1);
+    expect_output("FAIL  function idem_payload_hash is missing");
+    expect_output("FAIL  table idem.policy: ");
+    expect_output("FAIL  procedure idem.reap is missing");
+    expect_output("FAIL  versions: ");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 3);
+    run(sql, "RENAME TABLE idem.policy_gone TO idem.policy");
+    server_run_sql_file(server, "install.sql", "", NULL, 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 0);
+}
+
+static void case_44_check_works_without_plugin_and_schema(void **state)
+{
+    (void)state;
+    server_run_sql_file(server, "uninstall.sql", "--init-command='SET @idem_drop_data = 1'", NULL,
+                        0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 1);
+    expect_output("function idem_claim is missing");
+    expect_output("idem.so (not loaded), schema (incomplete)");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 3);
+    expect_output("Unknown database 'idem'");
+}
+
+static void an_operator_account_is_enough(void **state)
+{
+    (void)state;
+    run(sql, "CREATE OR REPLACE USER idemd@localhost IDENTIFIED BY 's3cret'");
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' -S '%s' check",
+                           option_file("op.cnf", 0600, "[idemd]\nuser=idemd\npassword=s3cret\n"),
+                           server_socket(server)),
+                     1);
+    expect_output("idem_operator");
+    run(sql, "GRANT idem_operator TO idemd@localhost");
+    run(sql, "SET DEFAULT ROLE idem_operator FOR idemd@localhost");
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' -S '%s' check",
+                           option_file("op.cnf", 0600, "[idemd]\nuser=idemd\npassword=s3cret\n"),
+                           server_socket(server)),
+                     0);
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' -S '%s' once",
+                           option_file("op.cnf", 0600, "[idemd]\nuser=idemd\npassword=s3cret\n"),
+                           server_socket(server)),
+                     0);
+    expect_text(sql, "idemd@localhost", "SELECT account FROM idem.task WHERE name = 'reap'");
+}
+
+static void option_files_are_read_as_every_client_reads_them(void **state)
+{
+    char included[400];
+
+    (void)state;
+    run(sql, "CREATE OR REPLACE USER tester@localhost IDENTIFIED BY 'a # b\"c'");
+    run(sql, "GRANT idem_operator TO tester@localhost");
+    run(sql, "SET DEFAULT ROLE idem_operator FOR tester@localhost");
+    snprintf(included, sizeof(included), "%s",
+             option_file("more.cnf", 0600,
+                         "[mysqld]\nuser=nobody\n[client]\npassword = 'a # b\\\"c' # quoted\n"
+                         "loose-nonsense=1\nnot_for_idemd=1\n"));
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
+                           option_file("main.cnf", 0600,
+                                       "# a comment\n; another\n[client]\nuser = wrong\nsocket=%s\n"
+                                       "!include %s\n[idemd]\nuser=tester # the last one wins\n"
+                                       "connect_timeout=5\nloose-unknown=1\n",
+                                       server_socket(server), included)),
+                     0);
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
+                           option_file("bad.cnf", 0600, "[idemd]\nretention=1\n")),
+                     2);
+    expect_output("there is no option retention");
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file=/nowhere/at.cnf check"), 2);
+    assert_int_equal(
+        idemd(output, sizeof(output), "--defaults-file='%s' check",
+              option_file("self.cnf", 0600, "!include %s/self.cnf\n", server_folder(server))),
+        2);
+}
+
+static void case_50_secrets_come_from_protected_files_only(void **state)
+{
+    (void)state;
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-extra-file='%s' check",
+                           option_file("open.cnf", 0644, "[client]\npassword=s3cret\n")),
+                     2);
+    expect_output("everybody can read it");
+    assert_null(strstr(output, "s3cret"));
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
+                           option_file("writable.cnf", 0602, "[client]\nuser=root\n")),
+                     2);
+    expect_output("everybody can write it");
+    assert_int_equal(idemd(output, sizeof(output), "--no-defaults --password=s3cret check"), 2);
+    assert_null(strstr(output, "s3cret"));
+    /* No secret in it: everybody may read it. */
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
+                           option_file("open.cnf", 0644, "[client]\nuser=root\nsocket=%s\n",
+                                       server_socket(server))),
+                     0);
+}
+
+static void case_28_daylight_saving_of_the_daemons_host_does_not_matter(void **state)
+{
+    static const char *const nights[] = {
+        "2026-03-08 06:59:00", "2026-03-08 07:01:00", "2026-11-01 05:30:00", "2026-11-01 06:30:00",
+        "2026-03-29 00:59:00", "2026-03-29 01:01:00", "2026-10-25 00:30:00", "2026-10-25 01:30:00"};
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        set_clock(sql, nights[i]);
+        setenv("TZ", i < 4 ? "America/New_York" : "Europe/Berlin", 1);
+        assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+        expect_text(sql, "8 8 1",
+                    "SELECT CONCAT(COUNT(*), ' ', COUNT(DISTINCT day), ' ', MIN(day) = '%.10s')"
+                    " FROM idem.day WHERE day BETWEEN '%.10s' AND '%.10s' + INTERVAL 7 DAY",
+                    nights[i], nights[i], nights[i]);
+        expect_text(sql, "0",
+                    "SELECT COUNT(*) FROM idem.day"
+                    " WHERE partition_name <> DATE_FORMAT(day, 'p%%Y%%m%%d')");
+    }
+    unsetenv("TZ");
+    set_clock(sql, NULL);
+}
+
+static void status_can_be_read_by_programs(void **state)
+{
+    (void)state;
+    run(sql, "CALL idem.ensure_partitions()");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "--json status", server_socket(server)),
+                     0);
+    expect_output("\"healthy\": true");
+    expect_output("\"runway_days\": 7");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(once_runs_every_task_and_ends),
+        cmocka_unit_test(a_failed_task_is_exit_1_and_the_others_still_run),
+        cmocka_unit_test(exit_codes_tell_usage_no_server_and_read_only_apart),
+        cmocka_unit_test(dry_run_says_and_does_nothing),
+        cmocka_unit_test(case_44_check_names_every_missing_piece),
+        cmocka_unit_test(an_operator_account_is_enough),
+        cmocka_unit_test(option_files_are_read_as_every_client_reads_them),
+        cmocka_unit_test(case_50_secrets_come_from_protected_files_only),
+        cmocka_unit_test(case_28_daylight_saving_of_the_daemons_host_does_not_matter),
+        cmocka_unit_test(status_can_be_read_by_programs),
+        cmocka_unit_test(case_44_check_works_without_plugin_and_schema), /* last: nothing is left */
+    };
+
+    return cmocka_run_group_tests_name("commands", tests, start, stop);
+}
