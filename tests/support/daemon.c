@@ -19,6 +19,9 @@
 #include <cmocka.h>
 
 #define TICK_US 5000
+#define STARTED_MAX 64
+
+static pid_t started[STARTED_MAX]; /* 0: has ended */
 
 static unsigned int free_port(void)
 {
@@ -54,7 +57,30 @@ struct daemon daemon_start(const struct server *server, const char *options, ...
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
+    for (size_t i = 0; i < STARTED_MAX; i++)
+        if (started[i] == 0) {
+            started[i] = daemon.pid;
+            break;
+        }
     return daemon;
+}
+
+static void forget(pid_t pid)
+{
+    for (size_t i = 0; i < STARTED_MAX; i++)
+        if (started[i] == pid)
+            started[i] = 0;
+}
+
+void daemon_kill_all(void)
+{
+    for (size_t i = 0; i < STARTED_MAX; i++) {
+        if (started[i] == 0)
+            continue;
+        kill(started[i], SIGKILL);
+        waitpid(started[i], NULL, 0);
+        started[i] = 0;
+    }
 }
 
 int daemon_wait(struct daemon *daemon)
@@ -63,6 +89,7 @@ int daemon_wait(struct daemon *daemon)
 
     for (int i = 0; i < WAIT_SECONDS * (1000000 / TICK_US); i++) {
         if (waitpid(daemon->pid, &status, WNOHANG) == daemon->pid) {
+            forget(daemon->pid);
             daemon->pid = 0;
             return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         }

@@ -24,6 +24,9 @@ struct daemon {
 struct daemon daemon_start(const struct server *server, const char *options, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Kills what a test that failed has left. */
+void daemon_kill_all(void);
+
 /* Sends the signal and waits for the end: the exit code, or -signal when it was killed by one. */
 int daemon_end(struct daemon *daemon, int signal);
 int daemon_wait(struct daemon *daemon);
