@@ -49,10 +49,14 @@ static void write_text(const char *time, const char *level, const char *message,
     fprintf(stderr, "%s %-7s %s", time, level, message);
     json_object_foreach(fields, name, field)
     {
-        char *text =
-            json_is_string(field) ? NULL : json_dumps(field, JSON_ENCODE_ANY | JSON_COMPACT);
+        const char *plain = json_string_value(field);
+        char *text = NULL;
 
-        fprintf(stderr, " %s=%s", name, text != NULL ? text : json_string_value(field));
+        if (json_is_null(field))
+            continue;
+        if (plain == NULL || strpbrk(plain, " \"=\n") != NULL)
+            text = json_dumps(field, JSON_ENCODE_ANY | JSON_COMPACT);
+        fprintf(stderr, " %s=%s", name, text != NULL ? text : plain != NULL ? plain : "?");
         free(text);
     }
     fputc('\n', stderr);

@@ -266,7 +266,7 @@ static void a_missing_schema_is_one_line_and_then_it_goes_on(void **state)
     (void)state;
     run(sql, "RENAME TABLE idem.meta TO idem.meta_gone");
     daemon = daemon_start(server, " ");
-    daemon_expect_log(&daemon, "state=not ready");
+    daemon_expect_log(&daemon, "state=\"not ready\"");
     assert_int_equal(http_request(daemon.port, "GET /healthz", body, sizeof(body)), 503);
     usleep(600000); /* room for some retries */
     assert_int_equal(daemon_log_count(&daemon, "not ready:"), 1);

@@ -130,7 +130,7 @@ void daemon_expect_log(const struct daemon *daemon, const char *text)
     fail_msg("idemd did not log '%s', see %s", text, daemon->log);
 }
 
-void daemon_kick(const struct daemon *daemon, MYSQL *sql)
+void daemon_kick_all(const struct daemon *daemons, size_t count, MYSQL *sql)
 {
     static const char *const tasks[] = {"ensure_partitions", "reap", "drop_expired"};
     long long before[3];
@@ -138,12 +138,21 @@ void daemon_kick(const struct daemon *daemon, MYSQL *sql)
     for (size_t i = 0; i < 3; i++)
         before[i] = value_int(sql, "SELECT COALESCE(SUM(runs), 0) FROM idem.task WHERE name = '%s'",
                               tasks[i]);
-    kill(daemon->pid, SIGUSR1);
+    for (size_t i = 0; i < count; i++)
+        if (daemons[i].pid > 0) {
+            daemon_expect_log(&daemons[i], "idemd started"); /* before that SIGUSR1 would kill it */
+            kill(daemons[i].pid, SIGUSR1);
+        }
     for (size_t i = 0; i < 3; i++)
         wait_for_text(sql, "1",
                       "SELECT COUNT(*) FROM idem.task WHERE name = '%s' AND runs > %lld"
                       " AND ended_at IS NOT NULL",
                       tasks[i], before[i]);
+}
+
+void daemon_kick(const struct daemon *daemon, MYSQL *sql)
+{
+    daemon_kick_all(daemon, 1, sql);
 }
 
 int idemd(char *ret_output, size_t room, const char *arguments, ...)

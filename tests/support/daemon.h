@@ -35,8 +35,9 @@ int daemon_wait(struct daemon *daemon);
 int daemon_log_count(const struct daemon *daemon, const char *text);
 void daemon_expect_log(const struct daemon *daemon, const char *text); /* waits for it */
 
-/* Sends SIGUSR1 and waits until each task of idem.task has run to its end since. */
+/* Sends SIGUSR1 to each and waits until every task of idem.task has run to its end since. */
 void daemon_kick(const struct daemon *daemon, MYSQL *sql);
+void daemon_kick_all(const struct daemon *daemons, size_t count, MYSQL *sql);
 
 /* Runs `idemd <arguments>` to its end: exit code, and what it printed. */
 int idemd(char *ret_output, size_t room, const char *arguments, ...)
