@@ -85,11 +85,12 @@ static void set_text(MYSQL *sql, enum mysql_option name, const char *value)
 static void set_tls(MYSQL *sql, const struct idem_options *options)
 {
     char *const *values = options->values;
-    my_bool verify =
-        values[IDEM_OPTION_SSL_VERIFY] != NULL
-            ? idem_options_flag(options, IDEM_OPTION_SSL_VERIFY)
-            : values[IDEM_OPTION_SSL_CA] != NULL || values[IDEM_OPTION_SSL_CAPATH] != NULL;
-    my_bool enforce = idem_options_flag(options, IDEM_OPTION_SSL) || verify;
+    bool has_ca = values[IDEM_OPTION_SSL_CA] != NULL || values[IDEM_OPTION_SSL_CAPATH] != NULL;
+    bool verifies = values[IDEM_OPTION_SSL_VERIFY] != NULL
+                        ? idem_options_flag(options, IDEM_OPTION_SSL_VERIFY)
+                        : has_ca;
+    my_bool verify = (my_bool)verifies;
+    my_bool enforce = (my_bool)(verifies || has_ca || idem_options_flag(options, IDEM_OPTION_SSL));
 
     set_text(sql, MYSQL_OPT_SSL_CA, values[IDEM_OPTION_SSL_CA]);
     set_text(sql, MYSQL_OPT_SSL_CAPATH, values[IDEM_OPTION_SSL_CAPATH]);

@@ -43,7 +43,7 @@ static enum group parse_group(char *name)
 static void unquote(char *value)
 {
     static const char escapes[] = "btnrs\\\"'", meanings[] = "\b\t\n\r \\\"'";
-    char quote = *value == '"' || *value == '\'' ? *value : '\0';
+    char quote = (char)(*value == '"' || *value == '\'' ? *value : '\0');
     char *from = value + (quote != '\0'), *to = value;
 
     for (; *from != '\0'; from++) {

@@ -83,7 +83,7 @@ bool idem_options_set(struct idem_options *options, const char *name, const char
     if (length >= sizeof(plain))
         return false;
     for (size_t i = 0; i <= length; i++)
-        plain[i] = name[i] == '_' ? '-' : name[i];
+        plain[i] = (char)(name[i] == '_' ? '-' : name[i]);
     for (size_t i = 0; i < IDEM_OPTION_COUNT; i++) {
         if (only_shared && !table[i].shared)
             continue;
