@@ -82,7 +82,8 @@ static void set_text(MYSQL *sql, enum mysql_option name, const char *value)
         mysql_optionsv(sql, name, value);
 }
 
-static void set_tls(MYSQL *sql, const struct idem_options *options)
+/* True when the connection must be encrypted. */
+static bool set_tls(MYSQL *sql, const struct idem_options *options)
 {
     char *const *values = options->values;
     bool has_ca = values[IDEM_OPTION_SSL_CA] != NULL || values[IDEM_OPTION_SSL_CAPATH] != NULL;
@@ -100,6 +101,7 @@ static void set_tls(MYSQL *sql, const struct idem_options *options)
     set_text(sql, MARIADB_OPT_TLS_VERSION, values[IDEM_OPTION_TLS_VERSION]);
     mysql_optionsv(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
     mysql_optionsv(sql, MYSQL_OPT_SSL_ENFORCE, &enforce);
+    return enforce;
 }
 
 /* A server that vanished without a word is noticed within a minute, also in a long statement. */
@@ -119,6 +121,7 @@ bool idem_db_connect(struct idem_db *db, const struct idem_options *options, siz
     unsigned int timeout = idem_options_number(options, IDEM_OPTION_CONNECT_TIMEOUT, 10), port;
     MYSQL *sql = mysql_init(NULL), *connected = NULL;
     char name[256];
+    bool encrypted;
 
     if (sql == NULL)
         abort();
@@ -128,7 +131,7 @@ bool idem_db_connect(struct idem_db *db, const struct idem_options *options, siz
     mysql_optionsv(sql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     mysql_optionsv(sql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "idemd");
     mysql_optionsv(sql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_version", IDEM_VERSION);
-    set_tls(sql, options);
+    encrypted = set_tls(sql, options);
     snprintf(db->name, sizeof(db->name), "%s%s%.0u", name[0] != '\0' ? name : "localhost",
              port != 0 ? ":" : "", port);
     WAIT(sql, connected, mysql_real_connect, sql, name[0] != '\0' ? name : NULL,
@@ -136,6 +139,14 @@ bool idem_db_connect(struct idem_db *db, const struct idem_options *options, siz
          values[IDEM_OPTION_SOCKET], CLIENT_MULTI_RESULTS | CLIENT_REMEMBER_OPTIONS);
     if (connected == NULL) {
         keep_error(db, sql);
+        mysql_close(sql);
+        return false;
+    }
+    /* Without a certificate to verify the library goes on in the clear when the server has no TLS.
+     */
+    if (encrypted && mysql_get_ssl_cipher(sql) == NULL) {
+        db->error = CR_SSL_CONNECTION_ERROR;
+        snprintf(db->message, sizeof(db->message), "the server offers no encryption");
         mysql_close(sql);
         return false;
     }

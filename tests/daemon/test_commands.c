@@ -254,6 +254,45 @@ static void case_28_daylight_saving_of_the_daemons_host_does_not_matter(void **s
     set_clock(sql, NULL);
 }
 
+static void tls_is_verified_and_never_silently_left_out(void **state)
+{
+    static char cert[300], key[300], command[2048];
+    const char *const options[] = {cert, key, NULL};
+    const char *folder = server_folder(server);
+    unsigned int port;
+
+    (void)state;
+    snprintf(
+        command, sizeof(command),
+        "cd '%s' && for n in good other; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 "
+        "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout $n.key -out $n.pem; done "
+        ">openssl.log 2>&1",
+        folder);
+    assert_int_equal(system(command), 0);
+    run(sql, "CREATE OR REPLACE USER tls@127.0.0.1");
+    run(sql, "GRANT ALL ON *.* TO tls@127.0.0.1");
+    port = server_port(server);
+#define BY_TCP "--no-defaults -u tls -h 127.0.0.1 -P %u "
+    /* A server without TLS: --ssl must not go on in the clear. */
+    assert_int_equal(idemd(output, sizeof(output), BY_TCP "check", port), 0);
+    assert_int_equal(idemd(output, sizeof(output), BY_TCP "--ssl check", port), 3);
+    snprintf(cert, sizeof(cert), "--ssl-cert=%s/good.pem", folder);
+    snprintf(key, sizeof(key), "--ssl-key=%s/good.key", folder);
+    mysql_close(sql);
+    server_restart(server, options);
+    sql = server_connect(server);
+    run(sql, "ALTER USER tls@127.0.0.1 REQUIRE SSL");
+    assert_int_equal(idemd(output, sizeof(output), BY_TCP "check", port), 3);
+    assert_int_equal(idemd(output, sizeof(output), BY_TCP "--ssl check", port), 0);
+    assert_int_equal(
+        idemd(output, sizeof(output), BY_TCP "--ssl-ca='%s/good.pem' check", port, folder), 0);
+    assert_int_equal(
+        idemd(output, sizeof(output), BY_TCP "--ssl-ca='%s/other.pem' check", port, folder), 3);
+    mysql_close(sql);
+    server_restart(server, NULL);
+    sql = server_connect(server);
+}
+
 static void status_can_be_read_by_programs(void **state)
 {
     (void)state;
@@ -277,6 +316,7 @@ int main(void)
         cmocka_unit_test(option_files_are_read_as_every_client_reads_them),
         cmocka_unit_test(case_50_secrets_come_from_protected_files_only),
         cmocka_unit_test(case_28_daylight_saving_of_the_daemons_host_does_not_matter),
+        cmocka_unit_test(tls_is_verified_and_never_silently_left_out),
         cmocka_unit_test(status_can_be_read_by_programs),
         cmocka_unit_test(case_44_check_works_without_plugin_and_schema), /* last: nothing is left */
     };
