@@ -121,6 +121,7 @@ bool idem_db_connect(struct idem_db *db, const struct idem_options *options, siz
     unsigned int timeout = idem_options_number(options, IDEM_OPTION_CONNECT_TIMEOUT, 10), port;
     MYSQL *sql = mysql_init(NULL), *connected = NULL;
     char name[256];
+    json_t *settled;
     bool encrypted;
 
     if (sql == NULL)
@@ -152,7 +153,13 @@ bool idem_db_connect(struct idem_db *db, const struct idem_options *options, siz
     }
     keep_alive(sql);
     db->sql = sql;
-    return true;
+    /* Whatever the server's defaults are: the tasks commit themselves, and take the time they need.
+     */
+    settled = idem_db_query(db, "SET SESSION autocommit = 1, max_statement_time = 0");
+    if (settled == NULL)
+        idem_db_close(db);
+    json_decref(settled);
+    return db->sql != NULL;
 }
 
 void idem_db_close(struct idem_db *db)

@@ -69,6 +69,7 @@ static void tell_standing(struct runner *runner, enum idem_standing standing)
     bool has_reason = standing <= IDEM_NOT_READY;
     unsigned int error = has_reason ? runner->db.error : 0;
     size_t slot = runner->host % HOSTS_MAX;
+    json_t *fields;
 
     if (runner->last[slot].said && runner->last[slot].standing == standing &&
         runner->last[slot].error == error)
@@ -76,10 +77,15 @@ static void tell_standing(struct runner *runner, enum idem_standing standing)
     runner->last[slot].said = true;
     runner->last[slot].standing = standing;
     runner->last[slot].error = error;
-    idem_log(
-        has_reason ? IDEM_LOG_ERROR : IDEM_LOG_INFO,
-        json_pack("{s:s,s:s}", "server", runner->db.name, "state", idem_standing_names[standing]),
-        has_reason ? "%s: %u %s" : "%s", idem_standing_names[standing], error, runner->db.message);
+    fields =
+        json_pack("{s:s,s:s}", "server", runner->db.name, "state", idem_standing_names[standing]);
+    if (error != 0)
+        json_object_set_new(fields, "error", json_integer(error));
+    if (has_reason)
+        idem_log(IDEM_LOG_ERROR, fields, "%s: %s", idem_standing_names[standing],
+                 runner->db.message);
+    else
+        idem_log(IDEM_LOG_INFO, fields, "%s", idem_standing_names[standing]);
     sd_notifyf(0, "STATUS=%s: %s", runner->db.name, idem_standing_names[standing]);
     runner->report_due = 0;
 }

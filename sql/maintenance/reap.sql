@@ -57,6 +57,7 @@ BEGIN
         SET v_read = 0, v_settled = 0;
         OPEN v_expired;
         COMMIT; -- the cursor holds its rows; without a snapshot no locking read below can be too old
+        SET TRANSACTION ISOLATION LEVEL READ COMMITTED; -- a row that has gone leaves no gap locked
         START TRANSACTION;
         records: LOOP
             SET v_end = FALSE;

@@ -70,6 +70,15 @@ static void once_runs_every_task_and_ends(void **state)
     expect_output("7 ahead of today");
 }
 
+static void defaults_of_the_server_do_not_matter(void **state)
+{
+    (void)state;
+    run(sql, "SET GLOBAL autocommit = 0, GLOBAL max_statement_time = 0.000001");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 0);
+    run(sql, "SET GLOBAL autocommit = 1, GLOBAL max_statement_time = 0");
+}
+
 static void a_failed_task_is_exit_1_and_the_others_still_run(void **state)
 {
     MYSQL *idle = server_connect(server);
@@ -308,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(once_runs_every_task_and_ends),
+        cmocka_unit_test(defaults_of_the_server_do_not_matter),
         cmocka_unit_test(a_failed_task_is_exit_1_and_the_others_still_run),
         cmocka_unit_test(exit_codes_tell_usage_no_server_and_read_only_apart),
         cmocka_unit_test(dry_run_says_and_does_nothing),

@@ -505,6 +505,24 @@ static void inside_a_transaction_each_is_refused_and_commits_nothing(void **stat
     }
 }
 
+static void a_session_without_autocommit_can_call_them(void **state)
+{
+    MYSQL *manual = server_connect(server);
+
+    (void)state;
+    keys_of_day("2026-03-01", "released", 4, "NULL");
+    keys_of_day("2026-03-05", "expired", 0, "'2026-03-05'");
+    set_clock(s1, "2026-04-02 12:00:00");
+    run(manual, "SET autocommit = 0");
+    run(manual, "CALL idem.ensure_partitions()");
+    run(manual, "CALL idem.reap()");
+    run(manual, "CALL idem.drop_expired()");
+    expect_text(manual, "0", "SELECT @@in_transaction");
+    expect_outcome("drop_expired", "2026-03-01", "dropped");
+    expect_text(s1, "4", "SELECT status FROM idem.record WHERE idem_key = 'expired'");
+    mysql_close(manual);
+}
+
 static void on_a_read_only_server_the_error_is_the_servers_own(void **state)
 {
     (void)state;
@@ -579,6 +597,7 @@ int main(void)
         T(case_43_rows_in_other_hands_are_skipped_and_hold_nothing_up),
         T(case_32_a_clock_that_steps_back_shortens_no_lease),
         T(inside_a_transaction_each_is_refused_and_commits_nothing),
+        T(a_session_without_autocommit_can_call_them),
         T(on_a_read_only_server_the_error_is_the_servers_own),
         T(an_operator_may_run_them_and_an_application_may_not),
         T(the_example_of_events_runs_them_all),
