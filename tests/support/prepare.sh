@@ -8,7 +8,7 @@ packages=(
     build-essential cmake ninja-build pkg-config
     mariadb-server-core mariadb-client libmariadbd-dev libmariadb-dev libssl-dev
     libmicrohttpd-dev libsystemd-dev libjansson-dev libcmocka-dev
-    clang-format clang-tidy cppcheck valgrind libasan8 libubsan1
+    clang-format clang-tidy cppcheck valgrind libasan8 libubsan1 openssl
 )
 
 missing=()
