@@ -31,6 +31,7 @@ BEGIN NOT ATOMIC
     END IF;
 END$$
 DELIMITER ;
+COMMIT; -- autocommit may be off
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
 @IDEM_DROP_FUNCTIONS@UNINSTALL PLUGIN IF EXISTS idem;
 SET SESSION sql_log_bin = @idem_log_bin;
