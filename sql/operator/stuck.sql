@@ -19,8 +19,8 @@ BEGIN
     SELECT CONVERT(r.biz_type USING utf8mb4) AS biz_type, CONVERT(r.idem_key USING utf8mb4) AS idem_key,
            ELT(r.status + 1, 'in progress', 'done', 'failed', 'unknown') AS status, r.attempt, r.token,
            r.owner_conn, r.owner_account, r.lease_until, r.created_at, r.updated_at
-      FROM idem.record r
-     WHERE r.lease_until <= v_now OR r.status = 3
+      FROM idem.record r FORCE INDEX (lease)
+     WHERE r.lease_until <= v_now OR (r.lease_until IS NULL AND r.status = 3)
      ORDER BY r.updated_at
      LIMIT in_limit;
 END$$

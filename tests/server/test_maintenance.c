@@ -130,6 +130,34 @@ static void case_28_days_are_utc_whatever_the_session_says(void **state)
     expect_text(s1, "8", "SELECT COUNT(*) FROM idem.day d WHERE d.day >= '2026-10-25'");
 }
 
+static void case_27_a_missing_day_refuses_claims_until_it_is_made(void **state)
+{
+    (void)state;
+    set_clock(s1, "2026-03-09 00:00:00"); /* the days ahead are used up */
+    assert_int_equal(claim(s1, PROCEDURE_DOOR, "'pay'", "'C27'", "NULL").error, 52005);
+    assert_int_equal(claim(s1, UDF_DOOR, "'pay'", "'C27'", "NULL").error, 52005);
+    assert_non_null(strstr(mysql_error(s1), "2026-03-09"));
+    run(s2, "CALL idem.ensure_partitions()");
+    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", "'C27'", "NULL").state, "CLAIMED");
+}
+
+static void stuck_lists_expired_and_unknown_only(void **state)
+{
+    MYSQL_RES *rows;
+
+    (void)state;
+    keys_of_day("2026-03-01", "expired", 0, "'2026-03-01 01:00:00'");
+    keys_of_day("2026-03-01", "unknown", 3, "NULL");
+    keys_of_day("2026-03-01", "alive", 0, "'2026-03-02'");
+    keys_of_day("2026-03-01", "released", 4, "NULL");
+    assert_int_equal(mysql_query(s1, "CALL idem.stuck(NULL)"), 0);
+    rows = mysql_store_result(s1);
+    assert_int_equal(mysql_num_rows(rows), 2);
+    mysql_free_result(rows);
+    while (mysql_next_result(s1) == 0)
+        mysql_free_result(mysql_store_result(s1));
+}
+
 static void case_30_a_hole_is_repaired_and_its_rows_come_home(void **state)
 {
     (void)state;
@@ -578,6 +606,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(days_ahead_exist_and_the_placeholder_is_gone),
         T(case_28_days_are_utc_whatever_the_session_says),
+        T(case_27_a_missing_day_refuses_claims_until_it_is_made),
+        T(stuck_lists_expired_and_unknown_only),
         T(case_30_a_hole_is_repaired_and_its_rows_come_home),
         T(case_30_after_a_long_stop_all_needed_days_exist_and_one_is_never_dropped),
         T(a_catch_all_partition_is_cut_into_days),
