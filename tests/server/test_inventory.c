@@ -66,12 +66,14 @@ static void routines(void **state)
                 "_audit",
                 "_claim",
                 "_claim_row",
+                "_ddl",
                 "_event",
                 "_fail_new",
                 "_fence",
                 "_inspect",
                 "_key",
                 "_literal",
+                "_live_day",
                 "_machine",
                 "_may",
                 "_next_parked",
@@ -85,6 +87,8 @@ static void routines(void **state)
                 "_set_access",
                 "_set_list",
                 "_settle",
+                "_task_begin",
+                "_task_end",
                 "_transition",
                 "allow",
                 "apply_delta",
@@ -104,6 +108,7 @@ static void routines(void **state)
                 "define_machine",
                 "define_projection",
                 "deny",
+                "drop_expired",
                 "drop_machine",
                 "drop_projection",
                 "ensure_partitions",
@@ -112,6 +117,7 @@ static void routines(void **state)
                 "forget",
                 "forget_parked",
                 "peek",
+                "reap",
                 "release",
                 "renew",
                 "resolve",
@@ -172,13 +178,15 @@ static void tables_views_and_triggers(void **state)
                 "FROM information_schema.tables WHERE table_schema = 'idem' ORDER BY table_name",
                 "access InnoDB",
                 "audit InnoDB",
+                "day VIEW",
                 "live_day InnoDB",
                 "machine InnoDB",
                 "meta InnoDB",
                 "parked_event InnoDB",
                 "policy InnoDB",
                 "projection InnoDB",
-                "record InnoDB");
+                "record InnoDB",
+                "task InnoDB");
     expect_text(sql, "0", "SELECT COUNT(*) FROM information_schema.triggers "
                           "WHERE trigger_schema = 'idem'");
     expect_text(sql, "0", "SELECT COUNT(*) FROM information_schema.events "
@@ -213,7 +221,7 @@ static void columns_of_record(void **state)
     EXPECT_LIST("SELECT CONCAT(index_name, ' ', GROUP_CONCAT(column_name ORDER BY seq_in_index)) "
                 "FROM information_schema.statistics "
                 "WHERE table_schema = 'idem' AND table_name = 'record' GROUP BY index_name",
-                "lease lease_until",
+                "lease lease_until,status",
                 "PRIMARY scope,idem_key,created_on");
 }
 
@@ -290,11 +298,13 @@ static void roles(void **state)
                 "define_machine Execute",
                 "define_projection Execute",
                 "deny Execute",
+                "drop_expired Execute",
                 "drop_machine Execute",
                 "drop_projection Execute",
                 "ensure_partitions Execute",
                 "forget Execute",
                 "forget_parked Execute",
+                "reap Execute",
                 "resolve Execute",
                 "set_policy Execute",
                 "set_projection Execute",
