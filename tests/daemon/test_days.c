@@ -168,7 +168,7 @@ static void forty_days_with_restarts_kills_and_a_second_daemon(void **state)
 static void a_full_disk_is_told_once_and_survived(void **state)
 {
     static const char *const small[] = {"--innodb-file-per-table=0",
-                                        "--innodb-data-file-path=ibdata1:12M:autoextend:max:16M",
+                                        "--innodb-data-file-path=ibdata1:12M:autoextend:max:96M",
                                         NULL};
     struct daemon daemon;
 
@@ -181,8 +181,9 @@ static void a_full_disk_is_told_once_and_survived(void **state)
     daemon = daemon_start(server, " ");
     daemon_expect_log(&daemon, "state=leader");
     daemon_kick(&daemon, sql);
-    while (run_errno(sql, "INSERT INTO filler.t VALUES (REPEAT('x', 8000))") == 0)
-        continue;
+    for (int size = 4000000; size > 4000; size /= 8)
+        while (run_errno(sql, "INSERT INTO filler.t VALUES (REPEAT('x', %d))", size) == 0)
+            continue;
     for (int i = 0; run_errno(sql, "CREATE TABLE filler.t%d (a INT)", i) == 0; i++)
         continue;
     set_clock(sql, value(sql, "SELECT idem_today() + INTERVAL 5 DAY")); /* the lead is used up */
