@@ -1,6 +1,6 @@
 # Joins INPUTS into OUTPUT and fills in the version and the functions to drop (those of library.sql).
 cmake_minimum_required(VERSION 3.25)
-file(STRINGS ${LIBRARY_SQL} created REGEX "^CREATE OR REPLACE FUNCTION")
+file(STRINGS ${LIBRARY_SQL} created REGEX "^CREATE OR REPLACE (AGGREGATE )?FUNCTION")
 set(IDEM_DROP_FUNCTIONS "")
 foreach(line IN LISTS created)
     string(REGEX MATCH "FUNCTION ([a-z_]+)" match "${line}")

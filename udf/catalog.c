@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 #include "idem/version.h"
 #include "pattern.h"
 #include "raise.h"
+#include "settings.h"
 
 #define RELOAD_MS 1000
 #define WAIT_SECONDS 10
@@ -38,7 +40,7 @@ struct idem_catalog {
     size_t policy_count;
     struct rule *rules;
     size_t rule_count;
-    int64_t *days; /* ascending */
+    struct idem_day *days; /* ascending */
     size_t day_count;
 };
 
@@ -67,6 +69,8 @@ static void free_catalog(struct idem_catalog *catalog)
         free(catalog->rules[i].host);
         free(catalog->rules[i].biz_type);
     }
+    for (size_t i = 0; i < catalog->day_count; i++)
+        idem_sealed_free(catalog->days[i].filter);
     free(catalog->rules);
     free(catalog->policies);
     free(catalog->days);
@@ -187,22 +191,77 @@ static bool load_rules(MYSQL *sql, struct idem_catalog *catalog)
     return good;
 }
 
+/* The filter of the last snapshot, if it is of the same seal. Only this thread replaces it. */
+static struct idem_sealed *kept_filter(int64_t day, const char *sealed_at)
+{
+    const struct idem_catalog *last = atomic_load(&newest);
+
+    for (size_t i = 0; last != NULL && i < last->day_count; i++)
+        if (last->days[i].number == day && last->days[i].filter != NULL &&
+            idem_sealed_is(last->days[i].filter, sealed_at))
+            return idem_sealed_dup(last->days[i].filter);
+    return NULL;
+}
+
+static struct idem_sealed *load_filter(MYSQL *sql, int64_t day, const char *sealed_at,
+                                       uint64_t keys)
+{
+    char text[192], date[IDEM_DATE_LENGTH + 1];
+    struct idem_sealed *filter = kept_filter(day, sealed_at);
+    MYSQL_RES *result;
+    MYSQL_ROW row;
+
+    if (filter != NULL)
+        return filter;
+    idem_clock_date(day, date);
+    snprintf(text, sizeof(text),
+             "SELECT filter FROM idem.sealed_day WHERE day = '%s' AND sealed_at = '%.32s' AND "
+             "LENGTH(filter) = bytes",
+             date, sealed_at);
+    result = select_rows(sql, text);
+    if (result == NULL)
+        return NULL;
+    row = mysql_fetch_row(result);
+    if (row != NULL && row[0] != NULL)
+        filter = idem_sealed_new(day, sealed_at, keys, row[0], mysql_fetch_lengths(result)[0]);
+    mysql_free_result(result);
+    return filter;
+}
+
+/* Newest first, so that the oldest filters are those that do not fit. */
 static bool load_days(MYSQL *sql, struct idem_catalog *catalog)
 {
-    MYSQL_RES *result = select_rows(
-        sql, "SELECT TO_DAYS(day) - TO_DAYS('1970-01-01') FROM idem.live_day ORDER BY day");
+    MYSQL_RES *result =
+        select_rows(sql, "SELECT TO_DAYS(l.day) - TO_DAYS('1970-01-01'), l.sealed, s.sealed_at, "
+                         "s.`keys`, s.bytes FROM idem.live_day l LEFT JOIN idem.sealed_day s "
+                         "ON s.day = l.day AND l.sealed ORDER BY l.day DESC");
+    const int64_t limit = idem_settings_filter_memory_bytes();
+    int64_t bytes = 0;
     size_t room;
+    bool good;
     MYSQL_ROW row;
 
     if (result == NULL)
         return false;
     room = (size_t)mysql_num_rows(result);
     catalog->days = calloc(room + 1, sizeof(*catalog->days));
-    while (catalog->days != NULL && catalog->day_count < room &&
-           (row = mysql_fetch_row(result)) != NULL)
-        catalog->days[catalog->day_count++] = number_or(row[0], 0);
+    good = catalog->days != NULL;
+    catalog->day_count = good ? room : 0;
+    for (size_t i = catalog->day_count; good && i > 0; i--) {
+        struct idem_day *day = &catalog->days[i - 1];
+
+        row = mysql_fetch_row(result);
+        good = row != NULL;
+        if (!good)
+            break;
+        day->number = number_or(row[0], 0);
+        day->sealed = number_or(row[1], 0) != 0;
+        bytes += number_or(row[4], 0);
+        if (row[2] != NULL && row[4] != NULL && bytes <= limit)
+            day->filter = load_filter(sql, day->number, row[2], (uint64_t)number_or(row[3], 0));
+    }
     mysql_free_result(result);
-    return catalog->days != NULL;
+    return good;
 }
 
 /* A session of its own for each reload, gone afterwards: none is left over when the server shuts
@@ -385,7 +444,7 @@ bool idem_catalog_allows(const struct idem_catalog *catalog, struct idem_text ac
     return allowed;
 }
 
-const int64_t *idem_catalog_days(const struct idem_catalog *catalog, size_t *ret_count)
+const struct idem_day *idem_catalog_days(const struct idem_catalog *catalog, size_t *ret_count)
 {
     *ret_count = catalog->day_count;
     return catalog->days;

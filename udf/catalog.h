@@ -7,7 +7,9 @@
    account can feed it: it takes nothing but what stands in the tables.
 
    Days: a claim goes only into a day that the snapshot lists, and later looks use the same or a
-   newer snapshot, so whatever day holds records is looked at. */
+   newer snapshot, so whatever day holds records is looked at. The filters of sealed days come from
+   idem.sealed_day in the same way, the newest that fit into idem_filter_memory_bytes; a day without
+   a good one is probed. */
 #ifndef IDEM_CATALOG_H
 #define IDEM_CATALOG_H
 
@@ -16,6 +18,7 @@
 #include <stdint.h>
 
 #include "arguments.h"
+#include "sealed.h"
 
 enum idem_expiry { IDEM_EXPIRY_RETRY, IDEM_EXPIRY_UNKNOWN, IDEM_EXPIRY_FAIL };
 
@@ -27,6 +30,12 @@ struct idem_policy {
     enum idem_expiry on_expiry;
     bool require_payload;
     bool observe;
+};
+
+struct idem_day {
+    int64_t number;             /* days since 1970-01-01 */
+    bool sealed;                /* takes no new record */
+    struct idem_sealed *filter; /* NULL: to be probed */
 };
 
 struct idem_catalog;
@@ -56,7 +65,7 @@ const struct idem_policy *idem_catalog_policy(const struct idem_catalog *catalog
 bool idem_catalog_allows(const struct idem_catalog *catalog, struct idem_text account,
                          struct idem_text biz_type);
 
-/* The live days, ascending, as days since 1970-01-01. */
-const int64_t *idem_catalog_days(const struct idem_catalog *catalog, size_t *ret_count);
+/* The live days, ascending. */
+const struct idem_day *idem_catalog_days(const struct idem_catalog *catalog, size_t *ret_count);
 
 #endif

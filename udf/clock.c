@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define US_PER_DAY (INT64_C(86400) * 1000000)
@@ -50,6 +51,23 @@ void idem_clock_date(int64_t day, char ret_text[IDEM_DATE_LENGTH + 1])
 
     gmtime_r(&seconds, &utc);
     strftime(ret_text, IDEM_DATE_LENGTH + 1, "%Y-%m-%d", &utc);
+}
+
+bool idem_clock_parse_date(const char *text, size_t length, int64_t *ret_day)
+{
+    char date[IDEM_DATE_LENGTH + 1];
+    struct tm utc = {0};
+    const char *end;
+
+    if (length != IDEM_DATE_LENGTH)
+        return false;
+    memcpy(date, text, length);
+    date[length] = '\0';
+    end = strptime(date, "%Y-%m-%d", &utc);
+    if (end == NULL || *end != '\0')
+        return false;
+    *ret_day = timegm(&utc) / 86400;
+    return true;
 }
 
 uint64_t idem_clock_token(void)

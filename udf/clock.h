@@ -3,6 +3,8 @@
 #ifndef IDEM_CLOCK_H
 #define IDEM_CLOCK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define IDEM_DATE_LENGTH 10 /* YYYY-MM-DD */
@@ -22,6 +24,9 @@ int64_t idem_clock_today(int64_t ahead);
 
 /* Writes day as YYYY-MM-DD and a NUL. Years 1970-9999. */
 void idem_clock_date(int64_t day, char ret_text[IDEM_DATE_LENGTH + 1]);
+
+/* The day that YYYY-MM-DD names; false if it names none. */
+bool idem_clock_parse_date(const char *text, size_t length, int64_t *ret_day);
 
 /* A fencing token: the clock in microseconds, or one more than the last token if that is larger. */
 uint64_t idem_clock_token(void);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "sealed.h"
 
 /* verdict as the core says it, status variable idem_<name> */
 #define COUNTERS(X)                                                                                \
@@ -57,6 +58,25 @@ static int64_t started_us;
 COUNTERS(X)
 #undef X
 
+/* Kept where the filters are. */
+#define FILTERS(X)                                                                                 \
+    X(filter_skips, idem_sealed_skips)                                                             \
+    X(filter_probes, idem_sealed_probes)                                                           \
+    X(filter_bytes, idem_sealed_bytes)
+
+#define X(name, read)                                                                              \
+    static int show_##name(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,          \
+                           struct system_status_var *status, enum enum_var_type type)              \
+    {                                                                                              \
+        (void)thd, (void)status, (void)type;                                                       \
+        *(unsigned long long *)room = read();                                                      \
+        variable->type = SHOW_ULONGLONG;                                                           \
+        variable->value = room;                                                                    \
+        return 0;                                                                                  \
+    }
+FILTERS(X)
+#undef X
+
 static unsigned long long uptime_seconds(void)
 {
     int64_t passed = idem_clock_us() - started_us;
@@ -78,7 +98,10 @@ struct st_mysql_show_var idem_counters_status[] = {
 #define X(verdict, name) {"idem_" #name, (void *)show_##name, SHOW_FUNC},
     COUNTERS(X)
 #undef X
-        {"idem_plugin_uptime", (void *)show_plugin_uptime, SHOW_FUNC},
+#define X(name, read) {"idem_" #name, (void *)show_##name, SHOW_FUNC},
+        FILTERS(X)
+#undef X
+            {"idem_plugin_uptime", (void *)show_plugin_uptime, SHOW_FUNC},
     {NULL, NULL, SHOW_UNDEF}};
 
 void idem_counters_start(void)
@@ -110,12 +133,18 @@ size_t idem_counters_json(char *ret_json, size_t room)
 #define X(verdict, name) "\"" #name "\":%llu,"
                           COUNTERS(X)
 #undef X
-                              "\"plugin_uptime\":%llu}",
+#define X(name, read) "\"" #name "\":%llu,"
+                              FILTERS(X)
+#undef X
+                                  "\"plugin_uptime\":%llu}",
 #define X(verdict, name)                                                                           \
     (unsigned long long)atomic_load_explicit(&count_##name, memory_order_relaxed),
                           COUNTERS(X)
 #undef X
-                              uptime_seconds());
+#define X(name, read) (unsigned long long)read(),
+                              FILTERS(X)
+#undef X
+                                  uptime_seconds());
 
     return length < 0 || (size_t)length >= room ? 0 : (size_t)length;
 }

@@ -231,7 +231,7 @@ static bool find_seed(struct idem_filter *filter, const uint64_t *hashes, uint8_
 }
 
 bool idem_filter_make(uint64_t *hashes, size_t count, int32_t day, uint8_t **ret_bytes,
-                       size_t *ret_length)
+                      size_t *ret_length)
 {
     struct idem_filter filter = {.seed = 0};
     size_t length;

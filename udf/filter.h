@@ -33,7 +33,7 @@ uint64_t idem_filter_hash(const void *scope, size_t scope_length, const void *ke
 /* Builds a filter of these hashes (sorted and made unique in place) for a day, as days since 1970.
    The caller frees *ret_bytes. False: out of memory, or more than IDEM_FILTER_KEYS_MAX. */
 bool idem_filter_make(uint64_t *hashes, size_t count, int32_t day, uint8_t **ret_bytes,
-                       size_t *ret_length);
+                      size_t *ret_length);
 
 /* Reads a filter of this day. False: damaged, of another version or of another day. */
 bool idem_filter_open(const void *bytes, size_t length, int32_t day,

@@ -24,6 +24,8 @@
     X(max_result_bytes, 1048576, 1, 16777216, "Largest result, error or checkpoint in bytes")      \
     X(reap_batch, 500, 1, 10000, "Expired leases handled per transaction by reap()")               \
     X(ddl_lock_wait_ms, 1000, 1, 60000, "How long drop_expired() waits for the table's users")     \
+    X(filter_memory_bytes, 268435456, 0, 4294967295,                                               \
+      "Memory for the filters of sealed days; days whose filter does not fit are probed")          \
     X(maintenance_interval_seconds, 60, 1, 86400, "idemd: pause between looks at the partitions")  \
     X(reap_interval_seconds, 10, 1, 86400, "idemd: pause between looks for expired leases")
 
@@ -114,4 +116,9 @@ bool idem_settings_get(const char *name, size_t length, int64_t *ret_value)
 int64_t idem_settings_partitions_ahead(void)
 {
     return value_partitions_ahead;
+}
+
+int64_t idem_settings_filter_memory_bytes(void)
+{
+    return value_filter_memory_bytes;
 }

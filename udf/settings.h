@@ -14,5 +14,6 @@ extern struct st_mysql_sys_var *idem_settings_variables[];
 bool idem_settings_get(const char *name, size_t length, int64_t *ret_value);
 
 int64_t idem_settings_partitions_ahead(void);
+int64_t idem_settings_filter_memory_bytes(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* idem_claim_day(): the day that a new record goes to, 'YYYY-MM-DD': idem_today(), if the catalog
-   lists it; else 52005 that names the day. */
+/* idem_claim_day(): the day that a new record goes to, 'YYYY-MM-DD': idem_today(), or the next live
+   day that is not sealed (a clock that was set back over a restart or a fail-over may call a sealed
+   day today); 52005 that names the day if the catalog lists none. */
 #include "catalog.h"
 #include "clock.h"
 #include "counters.h"
@@ -9,10 +10,11 @@
 
 IDEM_UDF_STRING(idem_claim_day, "idem_claim_day()", 0, 0, IDEM_DATE_LENGTH)
 
-static bool is_live(int64_t day)
+/* The open day for `today`; false when today is not live, or sealed with no later day to go to. */
+static bool find(int64_t today, int64_t *ret_day)
 {
-    bool found = false;
-    const int64_t *days;
+    bool live = false, found = false;
+    const struct idem_day *days;
     size_t count;
     int ticket;
     const struct idem_catalog *catalog = idem_catalog_enter(&ticket);
@@ -20,8 +22,12 @@ static bool is_live(int64_t day)
     if (catalog == NULL)
         return false;
     days = idem_catalog_days(catalog, &count);
-    for (size_t i = count; i > 0 && !found; i--)
-        found = days[i - 1] == day;
+    for (size_t i = 0; i < count && !found; i++) {
+        live = live || days[i].number == today;
+        found = live && !days[i].sealed;
+        if (found)
+            *ret_day = days[i].number;
+    }
     idem_catalog_leave(ticket);
     return found;
 }
@@ -29,13 +35,14 @@ static bool is_live(int64_t day)
 char *idem_claim_day(UDF_INIT *initid, UDF_ARGS *args, char *result, unsigned long *length,
                      char *is_null, char *error)
 {
-    int64_t day = idem_clock_today(idem_settings_partitions_ahead());
+    int64_t today = idem_clock_today(idem_settings_partitions_ahead());
+    int64_t day = today;
 
     (void)initid, (void)args;
-    idem_clock_date(day, result);
     *length = IDEM_DATE_LENGTH;
     /* The day may have been made a moment ago: one look at the table before it is refused. */
-    *is_null = !is_live(day) && (!idem_catalog_reload() || !is_live(day));
+    *is_null = !find(today, &day) && (!idem_catalog_reload() || !find(today, &day));
+    idem_clock_date(day, result);
     if (!*is_null)
         return result;
     *error = 1;

@@ -7,16 +7,20 @@
 -- committed that was not looked for.
 --
 -- Why it is enough: of two sessions that put the same key into different days each has its row in place
--- before it looks, and looks with a locking read, so at least one meets the other's row. idem_look_day()
--- reads the day again: a session that got a later day than ours before our look is looked for there;
--- one that gets it after our look inserts after it, and meets our row.
+-- before it looks, and looks with a locking read, so at least one meets the other's row. Once the row is in
+-- place the day is read again, and the row is taken back (1526) when claims go to a later one by now: a
+-- session that gets the later day after this inserts after it, and meets our row. That is also what sealing
+-- rests on (see seal_days): nothing comes into a day behind its back.
+--
+-- idem_look_days() leaves out the sealed days whose filter says that the key is certainly not there.
 --
 -- Tomorrow: only a server whose clock was ahead can have put the key there (before a fail-over to this
 -- one, or a restart with the clock set back; while a server runs its day never goes back). Those rows are
 -- committed, so a plain read finds them; a locking one would lock the gaps where everybody inserts after
--- midnight. idem_look_day() names tomorrow in the last two hours of a day: the clock difference covered.
+-- midnight. It is looked at in the last two hours of a day: the clock difference covered.
 --
--- Point reads only: a range over (scope, idem_key, created_on) would lock the next key as well.
+-- Point reads only: a range over (scope, idem_key, created_on) would lock the next key as well, and an
+-- IN list is read as one range per day in each of the days.
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost FUNCTION idem._acquire(
     in_scope VARBINARY(64),
@@ -37,13 +41,14 @@ CREATE OR REPLACE DEFINER = idem@localhost FUNCTION idem._acquire(
     COMMENT '
 Private: inserts a record (in_old_token NULL) or takes one over, and looks at the other days. 1: done.
 0: the record has another token by now. 1062: the key is in this day, or in the day that COLUMN_NAME
-says (empty in the server''s own 1062). 1205: somebody holds it. Not deterministic; said so because with
-the binlog on the server would refuse the function otherwise (it is logged as rows).
+says (empty in the server''s own 1062). 1205: somebody holds it. 1526: no partition, or claims go to
+another day by now. Not deterministic; said so because with the binlog on the server would refuse the
+function otherwise (it is logged as rows).
 '
 BEGIN
-    DECLARE v_i INT DEFAULT 0;
     DECLARE v_found DATE DEFAULT NULL;
-    DECLARE v_look, v_2, v_3, v_4, v_5, v_6, v_7, v_8 DATE;
+    DECLARE v_look LONGTEXT CHARACTER SET utf8mb4;
+    DECLARE v_tomorrow DATE;
 
     IF in_old_token IS NULL THEN
         INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token, owner_conn,
@@ -52,6 +57,10 @@ BEGIN
         VALUES (in_scope, in_key, in_day, in_biz_type, in_status, 1, in_token, CONNECTION_ID(),
                 idem_epoch(), USER(), in_hash, in_error, in_lease_until, in_now, in_now,
                 IF(in_status IN (1, 2), in_now, NULL));
+        IF idem_claim_day() <> in_day THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1526,
+                MESSAGE_TEXT = 'idem: the day is over; claims go to a later one';
+        END IF;
     ELSE
         UPDATE idem.record r
            SET r.status = 0, r.attempt = r.attempt + 1, r.token = in_token,
@@ -65,35 +74,30 @@ BEGIN
         END IF;
     END IF;
 
-    SET v_look = idem_look_day(in_day, 0);
-    WHILE v_look IS NOT NULL DO
-        IF v_look > idem_today() THEN
-            SELECT r.created_on INTO v_found FROM idem.record r
-             WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_look;
-            SET v_i = v_i + 1;
-        ELSE
-            SET v_2 = idem_look_day(in_day, v_i + 1);
-            IF v_2 IS NOT NULL THEN
-                SET v_3 = idem_look_day(in_day, v_i + 2), v_4 = idem_look_day(in_day, v_i + 3),
-                    v_5 = idem_look_day(in_day, v_i + 4), v_6 = idem_look_day(in_day, v_i + 5),
-                    v_7 = idem_look_day(in_day, v_i + 6), v_8 = idem_look_day(in_day, v_i + 7);
-                SELECT MAX(r.created_on) INTO v_found FROM idem.record r
-                 WHERE r.scope = in_scope AND r.idem_key = in_key
-                   AND r.created_on IN (v_look, v_2, v_3, v_4, v_5, v_6, v_7, v_8)
-                  LOCK IN SHARE MODE;
-            ELSE
-                SELECT r.created_on INTO v_found FROM idem.record r
-                 WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_look
-                  LOCK IN SHARE MODE;
-            END IF;
-            SET v_i = v_i + 8;
-        END IF;
-        IF v_found IS NOT NULL THEN
-            SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, COLUMN_NAME = v_found,
-                MESSAGE_TEXT = 'Duplicate entry: the key has a record in another day';
-        END IF;
-        SET v_look = idem_look_day(in_day, v_i);
-    END WHILE;
+    SET v_look = idem_look_days(in_scope, in_key, in_day);
+    IF LENGTH(v_look) = 14 THEN -- ["YYYY-MM-DD"]: mostly yesterday, not sealed yet
+        SELECT r.created_on INTO v_found FROM idem.record r
+         WHERE r.scope = in_scope AND r.idem_key = in_key
+           AND r.created_on = CAST(SUBSTRING(v_look, 3, 10) AS DATE)
+          LOCK IN SHARE MODE;
+    ELSEIF v_look IS NOT NULL THEN
+        SELECT r.created_on INTO v_found
+          FROM JSON_TABLE(v_look, '$[*]' COLUMNS (day DATE PATH '$')) d
+          STRAIGHT_JOIN idem.record r
+         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
+         LIMIT 1
+          LOCK IN SHARE MODE;
+    END IF;
+    IF v_found IS NULL AND idem_now_us() MOD 86400000000 >= 79200000000 THEN
+        SET v_tomorrow = idem_today() + INTERVAL 1 DAY;
+        SELECT r.created_on INTO v_found FROM idem.record r
+         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_tomorrow
+           AND r.created_on <> in_day;
+    END IF;
+    IF v_found IS NOT NULL THEN
+        SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, COLUMN_NAME = v_found,
+            MESSAGE_TEXT = 'Duplicate entry: the key has a record in another day';
+    END IF;
     RETURN TRUE;
 END$$
 DELIMITER ;

@@ -75,7 +75,8 @@ main: BEGIN
                 SET v_met = 'lock';
             END;
             DECLARE CONTINUE HANDLER FOR 1526 SET v_met = 'no day';
-            IF idem_look_day(v_day, 0) IS NULL THEN
+            IF idem_look_days(in_scope, in_key, v_day) IS NULL
+               AND idem_now_us() MOD 86400000000 < 79200000000 THEN
                 SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                     INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt,
                                              token, owner_conn, owner_epoch, owner_account,
@@ -85,9 +86,9 @@ main: BEGIN
                             CONNECTION_ID(), idem_epoch(), USER(), v_hash,
                             IF(in_scope = '', out_first_seen + INTERVAL v_lease_seconds SECOND, NULL),
                             out_first_seen, out_first_seen, IF(in_scope = '', NULL, out_first_seen));
-                IF v_met IS NULL AND idem_today() <> v_day THEN
+                IF v_met IS NULL AND idem_claim_day() <> v_day THEN
                     -- Two hours have passed since the line above (later in the day there is always
-                    -- a day to look at): take the row back and begin again in the new day.
+                    -- tomorrow to look at): take the row back and begin again in the new day.
                     DELETE FROM idem.record
                      WHERE scope = in_scope AND idem_key = in_key AND created_on = v_day
                        AND token = out_token;
@@ -133,6 +134,9 @@ main: BEGIN
                 END;
 
                 IF v_met = 'no day' THEN
+                    IF idem_claim_day() <> v_day AND v_tries < 8 THEN
+                        ITERATE again;
+                    END IF;
                     SET v_text = idem_count('NOT_READY'),
                         v_text = CONCAT('idem: no partition for ', v_day,
                                         ' (UTC); CALL idem.ensure_partitions()');

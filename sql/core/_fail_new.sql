@@ -14,21 +14,30 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._fail_new(
     SQL SECURITY DEFINER
     COMMENT 'Private: stores a failed (2) or released (4) record. out_holder_status is NULL, or 0 when somebody else holds the key.'
 BEGIN
-    DECLARE v_day DATE DEFAULT idem_claim_day();
-    DECLARE v_done BOOLEAN;
-    DECLARE CONTINUE HANDLER FOR 1062 SET out_holder_status = 0;
+    DECLARE v_day DATE;
+    DECLARE v_done BOOLEAN DEFAULT FALSE;
+    DECLARE CONTINUE HANDLER FOR 1062 SET out_holder_status = 0, v_done = TRUE;
     DECLARE CONTINUE HANDLER FOR 1205
     BEGIN
         IF @@innodb_rollback_on_timeout THEN
             RESIGNAL;
         END IF;
-        SET out_holder_status = 0;
+        SET out_holder_status = 0, v_done = TRUE;
+    END;
+    DECLARE CONTINUE HANDLER FOR 1526
+    BEGIN
+        IF idem_claim_day() = v_day THEN
+            RESIGNAL;
+        END IF;
     END;
 
     SET out_holder_status = NULL;
-    SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-        SELECT idem._acquire('', in_key, v_day, in_biz_type, in_status, NULL, idem_token(), NULL, in_error,
-                             NULL, in_now)
-          INTO v_done;
+    REPEAT -- once more when midnight came between
+        SET v_day = idem_claim_day();
+        SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+            SELECT idem._acquire('', in_key, v_day, in_biz_type, in_status, NULL, idem_token(), NULL,
+                                 in_error, NULL, in_now)
+              INTO v_done;
+    UNTIL v_done END REPEAT;
 END$$
 DELIMITER ;

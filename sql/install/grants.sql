@@ -42,6 +42,7 @@ GRANT EXECUTE ON PROCEDURE idem.forget TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.ensure_partitions TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.drop_expired TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.reap TO idem_operator;
+GRANT EXECUTE ON PROCEDURE idem.seal_days TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.define_machine TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.drop_machine TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.show_machines TO idem_operator;

@@ -284,7 +284,9 @@ static const char *const calls[] = {"idem_now_us()",
                                     "idem_commit('p','k','1')",
                                     "idem_admit('claim','utf8','a@b','p','k',1,0)",
                                     "idem_claim_day()",
-                                    "idem_look_day('2026-03-01',0)",
+                                    "idem_look_days('','k','2026-03-01')",
+                                    "idem_filter_build('','k','2026-03-01')",
+                                    "idem_filter_has('f','2026-03-01','','k')",
                                     "idem_policy('p','observe')",
                                     "idem_reload()"};
 

@@ -121,6 +121,7 @@ static void routines(void **state)
                 "release",
                 "renew",
                 "resolve",
+                "seal_days",
                 "set_policy",
                 "set_projection",
                 "show",
@@ -153,9 +154,11 @@ static void functions(void **state)
                 "idem_count string",
                 "idem_epoch integer",
                 "idem_fail string",
+                "idem_filter_build string",
+                "idem_filter_has integer",
                 "idem_finish string",
                 "idem_key string",
-                "idem_look_day string",
+                "idem_look_days string",
                 "idem_now_us integer",
                 "idem_payload_hash string",
                 "idem_peek string",
@@ -186,6 +189,7 @@ static void tables_views_and_triggers(void **state)
                 "policy InnoDB",
                 "projection InnoDB",
                 "record InnoDB",
+                "sealed_day InnoDB",
                 "task InnoDB");
     expect_text(sql, "0", "SELECT COUNT(*) FROM information_schema.triggers "
                           "WHERE trigger_schema = 'idem'");
@@ -233,6 +237,7 @@ static void system_variables(void **state)
                 "WHERE variable_name LIKE 'idem\\_%' ORDER BY variable_name",
                 "idem_access_control GLOBAL ON",
                 "idem_ddl_lock_wait_ms GLOBAL 1000 1 60000",
+                "idem_filter_memory_bytes GLOBAL 268435456 0 4294967295",
                 "idem_lease_seconds GLOBAL 300 1 604800",
                 "idem_maintenance_interval_seconds GLOBAL 60 1 86400",
                 "idem_max_result_bytes GLOBAL 1048576 1 16777216",
@@ -306,6 +311,7 @@ static void roles(void **state)
                 "forget_parked Execute",
                 "reap Execute",
                 "resolve Execute",
+                "seal_days Execute",
                 "set_policy Execute",
                 "set_projection Execute",
                 "show Execute",
@@ -403,7 +409,7 @@ static void case_13_record_has_no_auto_increment_and_no_foreign_key(void **state
                 "table_name = 'record' AND extra LIKE '%%auto_increment%%'");
     expect_text(sql, "0",
                 "SELECT COUNT(*) FROM information_schema.referential_constraints "
-                "WHERE constraint_schema = 'idem'");
+                "WHERE constraint_schema = 'idem' AND table_name = 'record'");
 }
 
 static void plugin_is_loaded_once_and_says_what_it_is(void **state)

@@ -58,6 +58,7 @@ static const struct {
     {"max_result_bytes", 1048576, 1, 16777216},
     {"reap_batch", 500, 1, 10000},
     {"ddl_lock_wait_ms", 1000, 1, 60000},
+    {"filter_memory_bytes", 268435456, 0, 4294967295},
     {"maintenance_interval_seconds", 60, 1, 86400},
     {"reap_interval_seconds", 10, 1, 86400},
 };
@@ -145,22 +146,38 @@ static void settings_need_the_right_to_set_them_and_probe_is_for_nobody(void **s
     expect_errno(s1, 52001, "SELECT idem_setting('lease_second')");
 }
 
-static const char *const counters[] = {"access_denied",      "claimed",
-                                       "consume_duplicate",  "consume_new",
-                                       "in_progress",        "key_reused",
-                                       "not_owner",          "not_ready",
-                                       "payload_mismatch",   "plugin_uptime",
-                                       "reclaimed",          "replayed_done",
-                                       "replayed_failed",    "transition_already",
-                                       "transition_applied", "transition_illegal",
-                                       "transition_missing", "unknown",
-                                       "version_applied",    "version_conflict",
-                                       "version_duplicate",  "version_gap",
-                                       "version_inserted",   "version_missing",
-                                       "version_parked",     "version_stale",
+static const char *const counters[] = {"access_denied",
+                                       "claimed",
+                                       "consume_duplicate",
+                                       "consume_new",
+                                       "filter_bytes",
+                                       "filter_probes",
+                                       "filter_skips",
+                                       "in_progress",
+                                       "key_reused",
+                                       "not_owner",
+                                       "not_ready",
+                                       "payload_mismatch",
+                                       "plugin_uptime",
+                                       "reclaimed",
+                                       "replayed_done",
+                                       "replayed_failed",
+                                       "transition_already",
+                                       "transition_applied",
+                                       "transition_illegal",
+                                       "transition_missing",
+                                       "unknown",
+                                       "version_applied",
+                                       "version_conflict",
+                                       "version_duplicate",
+                                       "version_gap",
+                                       "version_inserted",
+                                       "version_missing",
+                                       "version_parked",
+                                       "version_stale",
                                        "version_updated"};
 
-#define UPTIME 9 /* its place in counters */
+#define UPTIME 12 /* its place in counters */
 
 static long long status(const char *name)
 {
@@ -181,7 +198,7 @@ static void status_variables_are_these_and_stats_says_the_same(void **state)
     expect_text(s1, names,
                 "SELECT GROUP_CONCAT(LOWER(variable_name) ORDER BY variable_name) FROM "
                 "information_schema.global_status WHERE variable_name LIKE 'idem\\_%%'");
-    expect_text(s1, "27", "SELECT JSON_LENGTH(idem_stats())");
+    expect_text(s1, "30", "SELECT JSON_LENGTH(idem_stats())");
     for (size_t i = 0; i < COUNT(counters); i++)
         if (i != UPTIME)
             assert_int_equal(status(counters[i]),

@@ -209,12 +209,14 @@ static void pure_helpers_work_over_tables_and_in_functions(void **state)
 }
 
 static const char *const functions[] = {
-    "idem_now_us",  "idem_today",      "idem_token",        "idem_epoch",   "idem_payload_hash",
-    "idem_key",     "idem_backoff_ms", "idem_retryable",    "idem_version", "idem_stats",
-    "idem_setting", "idem_count",      "idem_ack",          "idem_check",   "idem_claim",
-    "idem_finish",  "idem_fail",       "idem_release",      "idem_renew",   "idem_checkpoint",
-    "idem_peek",    "idem_consume",    "idem_consume_many", "idem_begin",   "idem_commit",
-    "idem_admit",   "idem_claim_day",  "idem_look_day",     "idem_policy",  "idem_reload"};
+    "idem_now_us",       "idem_today",   "idem_token",        "idem_epoch",
+    "idem_payload_hash", "idem_key",     "idem_backoff_ms",   "idem_retryable",
+    "idem_version",      "idem_stats",   "idem_setting",      "idem_count",
+    "idem_ack",          "idem_check",   "idem_claim",        "idem_finish",
+    "idem_fail",         "idem_release", "idem_renew",        "idem_checkpoint",
+    "idem_peek",         "idem_consume", "idem_consume_many", "idem_begin",
+    "idem_commit",       "idem_admit",   "idem_claim_day",    "idem_look_days",
+    "idem_policy",       "idem_reload",  "idem_filter_build", "idem_filter_has"};
 
 /* Literals, variables, subqueries and columns of every type, NULL among them. */
 static const char *const values[] = {"NULL",
