@@ -121,19 +121,22 @@ struct server *server_with_days(unsigned int days);
 void fill_days(struct server *server, unsigned int from, unsigned int to, uint64_t keys,
                bool peers);
 void old_key(unsigned int day, uint64_t i, char ret_key[32]);
+/* Seals the past days; all but yesterday in the first two hours after midnight UTC. */
+void seal_days(struct server *server, unsigned int days);
+
 void set_durability(struct server *server, bool full);
 unsigned int bench_rounds(void);
 double bench_seconds(void);
 uint64_t bench_keys(void);
 
 /* --- the cases; loaded is the server with 30 days that most of them share --- */
-void bench_transactions(struct server *loaded); /* B1 */
-void bench_first_claim(struct server *loaded);  /* B2 */
-void bench_replay(struct server *loaded);       /* B3 */
-void bench_sealed(void);                        /* B4 */
-void bench_crowd(struct server *loaded);        /* B5 */
-void bench_retention(void);                     /* B6 */
-void bench_batches(struct server *loaded);      /* B7 */
-void bench_filter(void);                        /* B8 */
+void bench_transactions(struct server *loaded);                                     /* B1 */
+void bench_first_claim(struct server *loaded, const char *setting, bool is_target); /* B2 */
+void bench_replay(struct server *loaded);                                           /* B3 */
+void bench_sealed(void);                                                            /* B4 */
+void bench_crowd(struct server *loaded);                                            /* B5 */
+void bench_retention(void);                                                         /* B6 */
+void bench_batches(struct server *loaded);                                          /* B7 */
+void bench_filter(void);                                                            /* B8 */
 
 #endif

@@ -48,11 +48,14 @@ int main(int argc, char **argv)
     if (wanted("B1") || wanted("B2") || wanted("B3") || wanted("B5") || wanted("B7")) {
         loaded = server_with_days(DAYS);
         fill_days(loaded, 1, DAYS, bench_keys(), true);
+        if (wanted("B2"))
+            bench_first_claim(loaded, "30 days to be probed", false);
+        seal_days(loaded, DAYS);
     }
     if (wanted("B1"))
         bench_transactions(loaded);
     if (wanted("B2"))
-        bench_first_claim(loaded);
+        bench_first_claim(loaded, "30 days", true);
     if (wanted("B3"))
         bench_replay(loaded);
     if (wanted("B5"))

@@ -160,6 +160,18 @@ void fill_days(struct server *server, unsigned int from, unsigned int to, uint64
     mysql_close(sql);
 }
 
+void seal_days(struct server *server, unsigned int days)
+{
+    MYSQL *sql = server_connect(server);
+
+    run(sql, "CALL idem.seal_days()");
+    if (value_int(sql, "SELECT COUNT(*) FROM idem.sealed_day") + 1 < days) {
+        fprintf(stderr, "bench: the days could not be sealed\n");
+        exit(1);
+    }
+    mysql_close(sql);
+}
+
 void set_durability(struct server *server, bool full)
 {
     MYSQL *sql = server_connect(server);
