@@ -69,6 +69,7 @@ unsigned int client_number(const struct client *client);
 
 struct slice {
     double per_second;
+    double cpu_us;                  /* of the server, per operation */
     double median_us[2], p99_us[2]; /* of the samples; 0 without any */
     uint64_t errors, deadlocks;
 };
@@ -97,8 +98,9 @@ void report(const char *id, const char *setting, const char *ours_name, const ch
             const char *unit, struct spread ours, struct spread theirs, struct spread ratio,
             enum direction direction, double target);
 
-/* The same from slices: field 'r' is operations per second, 'm' the median time, 'p' the 99th
-   percentile of sample 0. Ratios are taken round by round. */
+/* The same from slices: field 'r' is operations per second, 'm' the median time of sample 0, 'c'
+   the server's processor time per operation, which a busy machine disturbs least. Ratios are taken
+   round by round. */
 void report_slices(const char *id, const char *setting, const struct work *works, size_t ours,
                    size_t theirs, char field, struct slice slices[ROUNDS_MAX][WORKS_MAX],
                    unsigned int rounds, enum direction direction, double target);

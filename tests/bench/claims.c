@@ -64,6 +64,8 @@ void bench_first_claim(struct server *loaded, const char *setting, bool is_targe
                   is_target ? AT_MOST : FOR_INFORMATION, 1.5);
     report_slices("B2", setting, works, 1, 2, 'm', slices, load.rounds, FOR_INFORMATION, 0);
     report_slices("B2", setting, works, 3, 2, 'm', slices, load.rounds, FOR_INFORMATION, 0);
+    report_slices("B2", setting, works, 0, 2, 'c', slices, load.rounds, FOR_INFORMATION, 0);
+    report_slices("B2", setting, works, 1, 0, 'c', slices, load.rounds, FOR_INFORMATION, 0);
 }
 
 /* A key of one of the past days: finished, with a result. */
@@ -136,6 +138,7 @@ void bench_replay(struct server *loaded)
         measure(&load, alone, 3, slices);
         report_slices("B3", setting, alone, 0, 2, 'r', slices, load.rounds, AT_LEAST, 1.5);
         report_slices("B3", setting, alone, 1, 2, 'r', slices, load.rounds, FOR_INFORMATION, 0);
+        report_slices("B3", setting, alone, 0, 2, 'c', slices, load.rounds, FOR_INFORMATION, 0);
         measure(&load, whole, 2, slices);
         report_slices("B3", setting, whole, 0, 1, 'r', slices, load.rounds, AT_LEAST, 1.5);
     }
@@ -154,6 +157,8 @@ void bench_sealed(void)
     measure(&load, works, 2, slices);
     report_slices("B4", "socket, in a transaction", works, 0, 1, 'm', slices, load.rounds, AT_MOST,
                   1.15);
+    report_slices("B4", "socket, in a transaction", works, 0, 1, 'c', slices, load.rounds,
+                  FOR_INFORMATION, 0);
     server_stop(sealed);
     server_stop(empty);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Clients: prepared statements, threads, and slices in turn. */
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -205,6 +206,33 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Processor time of all threads of the server, in nanoseconds. */
+static uint64_t cpu_ns(const struct server *server)
+{
+    char path[320];
+    uint64_t total = 0;
+    struct dirent *entry;
+    DIR *tasks;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", server_pid(server));
+    tasks = opendir(path);
+    while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
+        unsigned long long ns = 0;
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/%ld/task/%s/schedstat", server_pid(server),
+                 entry->d_name);
+        file = entry->d_name[0] != '.' ? fopen(path, "r") : NULL;
+        if (file != NULL && fscanf(file, "%llu", &ns) == 1)
+            total += ns;
+        if (file != NULL)
+            fclose(file);
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return total;
+}
+
 static struct slice sum_up(struct client *clients, unsigned int count, double seconds)
 {
     struct slice slice = {.per_second = 0};
@@ -239,7 +267,8 @@ static struct slice run_slice(struct client *clients, unsigned int count, double
 {
     pthread_t *threads = calloc(count, sizeof(*threads));
     pthread_barrier_t start;
-    uint64_t began;
+    uint64_t began, cpu_began, done = 0;
+    struct slice slice;
     double passed;
 
     pthread_barrier_init(&start, NULL, count + 1);
@@ -251,6 +280,7 @@ static struct slice run_slice(struct client *clients, unsigned int count, double
         if (pthread_create(&threads[i], NULL, run_client, &clients[i]) != 0)
             abort();
     }
+    cpu_began = cpu_ns(clients[0].work->server);
     pthread_barrier_wait(&start);
     began = now_ns();
     for (unsigned int i = 0; i < count; i++)
@@ -258,7 +288,11 @@ static struct slice run_slice(struct client *clients, unsigned int count, double
     passed = (double)(now_ns() - began) / 1e9;
     pthread_barrier_destroy(&start);
     free(threads);
-    return sum_up(clients, count, passed);
+    slice = sum_up(clients, count, passed);
+    for (unsigned int i = 0; i < count; i++)
+        done += clients[i].done;
+    slice.cpu_us = (double)(cpu_ns(clients[0].work->server) - cpu_began) / 1e3 / (double)done;
+    return slice;
 }
 
 void measure(const struct load *load, const struct work *works, size_t count,

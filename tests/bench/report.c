@@ -113,12 +113,15 @@ void report_slices(const char *id, const char *setting, const struct work *works
     for (unsigned int round = 0; round < rounds; round++) {
         const struct slice *x = &slices[round][ours], *y = &slices[round][theirs];
 
-        a[round] = field == 'r' ? x->per_second : field == 'm' ? x->median_us[0] : x->p99_us[0];
-        b[round] = field == 'r' ? y->per_second : field == 'm' ? y->median_us[0] : y->p99_us[0];
+        a[round] = field == 'r' ? x->per_second : field == 'm' ? x->median_us[0] : x->cpu_us;
+        b[round] = field == 'r' ? y->per_second : field == 'm' ? y->median_us[0] : y->cpu_us;
         ratio[round] = b[round] > 0 ? a[round] / b[round] : 0;
         errors += x->errors + y->errors;
     }
-    report(id, setting, works[ours].name, works[theirs].name, field == 'r' ? "/s" : "us",
+    report(id, setting, works[ours].name, works[theirs].name,
+           field == 'r'   ? "/s"
+           : field == 'm' ? "us"
+                          : "us CPU",
            spread_of(a, rounds), spread_of(b, rounds), spread_of(ratio, rounds), direction, target);
     if (errors > 0)
         report_number(id, setting, "errors in these slices", "", (double)errors, AT_MOST, 0);

@@ -86,6 +86,9 @@ void bench_transactions(struct server *loaded)
                 report_slices("B1", setting, works, 0, 3, 'r', slices, load.rounds, AT_LEAST,
                               link == SOCKET ? 0.7 : 0.95);
                 report_slices("B1", setting, works, 1, 0, 'r', slices, load.rounds, AT_LEAST, 0.85);
+                if (link == SOCKET)
+                    report_slices("B1", setting, works, 0, 2, 'c', slices, load.rounds,
+                                  FOR_INFORMATION, 0);
             }
     set_durability(loaded, false);
 }
