@@ -146,7 +146,8 @@ main: BEGIN
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                 SELECT r.biz_type, r.status, r.token, r.created_on
                   INTO v_biz_type, v_status, v_token, v_found
-                  FROM (SELECT l.day FROM idem.live_day l WHERE l.day <= idem_today()) d
+                  FROM JSON_TABLE(COALESCE(idem_look_days('', in_key, '1970-01-01'), '[]'), '$[*]'
+                                  COLUMNS (day DATE PATH '$')) d
                   STRAIGHT_JOIN idem.record r
                  WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
                  LIMIT 1
