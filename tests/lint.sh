@@ -13,9 +13,11 @@ build=${1:-build}
 sources=$(git ls-files '*.c' ':!tests/fuzz/*')
 
 clang-format --dry-run -Werror $(git ls-files '*.c' '*.h')
+# unknownMacro: json_array_foreach of jansson, whose header it does not read.
 cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
     --enable=warning,performance,portability \
     --suppress=missingInclude --suppress=missingIncludeSystem \
+    --suppress=unknownMacro \
     -Iinclude -I"$build/include" -Iudf -Itests/support $(git ls-files '*.c')
 # Its count of warnings in system headers goes to stderr with everything else that is no finding.
 clang-tidy -p "$build" --quiet $sources 2>/dev/null

@@ -215,14 +215,15 @@ static void look(void)
         before[i] = status(counters[i]);
 }
 
-/* Since look(), this counter moved by one and no other moved. NULL: none moved. */
+/* Since look(), this counter moved by one and no other verdict's did. NULL: none moved. */
 static void expect_one(const char *what, const char *counter)
 {
     for (size_t i = 0; i < COUNT(counters); i++) {
         long long now = status(counters[i]);
         long long moved = counter != NULL && strcmp(counter, counters[i]) == 0;
 
-        if (i != UPTIME && now - before[i] != moved)
+        /* How often a filter was asked is no verdict. */
+        if (i != UPTIME && strncmp(counters[i], "filter_", 7) != 0 && now - before[i] != moved)
             fail_msg("%s: idem_%s moved by %lld, expected %lld", what, counters[i], now - before[i],
                      moved);
     }
