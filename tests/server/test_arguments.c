@@ -1,40 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Keys and arguments through both doors: what is another key, what is refused, and that nothing is
    stored when an error is raised. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "claims.h"
-#include "server.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct server *server;
-static MYSQL *s1, *s2;
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    s1 = server_connect(server);
-    s2 = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(s1);
-    mysql_close(s2);
-    server_stop(server);
-    return 0;
-}
+#include "fixture.h"
 
 /* Every test begins without records and with the server's default modes. */
 static int empty(void **state)
@@ -372,5 +339,5 @@ int main(void)
         cmocka_unit_test_setup(bad_tokens_leases_and_waits_are_refused_and_change_nothing, empty),
     };
 
-    return cmocka_run_group_tests_name("arguments", tests, start, stop);
+    return cmocka_run_group_tests_name("arguments", tests, fixture_start, fixture_stop);
 }

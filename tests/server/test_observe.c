@@ -1,37 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A biz_type under observation: what would be refused is counted and named, and nothing is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "claims.h"
-#include "server.h"
-
-static struct server *server;
-static MYSQL *s1, *s2;
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    s1 = server_connect(server);
-    s2 = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(s1);
-    mysql_close(s2);
-    server_stop(server);
-    return 0;
-}
+#include "fixture.h"
 
 static int observe(void **state)
 {
@@ -211,5 +181,5 @@ int main(void)
         cmocka_unit_test_setup(switching_it_off_refuses_again, observe),
     };
 
-    return cmocka_run_group_tests_name("observe", tests, start, stop);
+    return cmocka_run_group_tests_name("observe", tests, fixture_start, fixture_stop);
 }

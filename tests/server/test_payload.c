@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Payloads through both doors: what counts as the same request, and what has no meaning at all. The
    full table of pairs is in unit/test_payload.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "claims.h"
-#include "server.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct server *server;
-static MYSQL *s1, *s2;
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    s1 = server_connect(server);
-    s2 = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(s1);
-    mysql_close(s2);
-    server_stop(server);
-    return 0;
-}
+#include "fixture.h"
 
 static int empty(void **state)
 {
@@ -234,5 +202,5 @@ int main(void)
         cmocka_unit_test_setup(payload_of_a_reclaim_fills_a_gap_and_never_replaces, empty),
     };
 
-    return cmocka_run_group_tests_name("payload", tests, start, stop);
+    return cmocka_run_group_tests_name("payload", tests, fixture_start, fixture_stop);
 }

@@ -1,38 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Results, errors and checkpoints through both doors: refused whole or kept byte for byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "claims.h"
-#include "server.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct server *server;
-static MYSQL *s1, *s2;
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    s1 = server_connect(server);
-    s2 = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(s1);
-    mysql_close(s2);
-    server_stop(server);
-    return 0;
-}
+#include "fixture.h"
 
 static int empty(void **state)
 {
@@ -369,5 +337,5 @@ int main(void)
         cmocka_unit_test(policy_limit_wins_over_the_global_one_both_ways),
     };
 
-    return cmocka_run_group_tests_name("result", tests, start, stop);
+    return cmocka_run_group_tests_name("result", tests, fixture_start, fixture_stop);
 }

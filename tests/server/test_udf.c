@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Loadable functions with every kind of argument: an error is an SQL error, an answer is right, and
    the server stays up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "claims.h"
-#include "server.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct server *server;
-static MYSQL *s1, *s2;
+#include "fixture.h"
 
 static int start(void **state)
 {
-    (void)state;
-    server = server_start(NULL);
-    s1 = server_connect(server);
-    s2 = server_connect(server);
+    fixture_start(state);
     run(s1, "CREATE DATABASE t");
     run(s1, "USE t");
     run(s1, "CREATE TABLE a (k VARCHAR(50), n INT)");
     run(s1, "INSERT INTO a VALUES (NULL, NULL), ('', 0), ('x', 1)");
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(s1);
-    mysql_close(s2);
-    server_stop(server);
     return 0;
 }
 
@@ -301,7 +273,7 @@ static void case_33_every_function_survives_every_argument(void **state)
                 run(s2, "ROLLBACK");
             }
     assert_int_equal(mysql_ping(s2), 0);
-    assert_false(server_log_contains(server, "got signal"));
+    assert_false(server_log_contains(fixture_server, "got signal"));
     /* What was stored is a name within its limits, under an owner. */
     expect_text(s1, "0",
                 "SELECT COUNT(*) FROM idem.record WHERE LENGTH(biz_type) NOT BETWEEN 1 AND 64 OR "
@@ -323,5 +295,5 @@ int main(void)
         cmocka_unit_test_setup(case_33_every_function_survives_every_argument, empty),
     };
 
-    return cmocka_run_group_tests_name("udf", tests, start, stop);
+    return cmocka_run_group_tests_name("udf", tests, start, fixture_stop);
 }

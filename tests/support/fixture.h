@@ -16,7 +16,7 @@
 #include "claims.h"
 #include "server.h"
 
-#define EACH_DOOR(door) for (enum door door = PROCEDURE_DOOR; door <= UDF_DOOR; door++)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 extern struct server *fixture_server;
 extern MYSQL *s1, *s2, *s3;
