@@ -103,11 +103,10 @@ static void check_procedures(struct idem_db *db)
                  "routine_name = '%s'",
                  idem_task_kinds[i].name);
         there = strcmp(value(db, text), "1") == 0;
-        if (there || !idem_task_kinds[i].optional)
-            say(there, "procedure idem.%s%s", idem_task_kinds[i].name,
-                there ? ""
-                      : " is missing, or this account may not run it; run install.sql or GRANT "
-                        "idem_operator TO it, as its default role");
+        say(there, "procedure idem.%s%s", idem_task_kinds[i].name,
+            there ? ""
+                  : " is missing, or this account may not run it; run install.sql or GRANT "
+                    "idem_operator TO it, as its default role");
     }
 }
 

@@ -40,8 +40,8 @@ static void of_tasks(struct idem_text *text, const json_t *tasks, const char *me
 /* The last outcome as numbers: days per outcome, or the members of a reaper's answer. */
 static void outcomes(struct idem_text *text, const json_t *tasks)
 {
-    static const char *const names[] = {"created",   "repaired", "dropped", "pinned",
-                                        "contended", "missing",  "sealed"};
+    static const char *const names[] = {"created", "repaired", "dropped", "pinned", "contended",
+                                        "missing", "sealed",   "busy",    "gone"};
     json_t *task, *entry;
     const char *member;
     size_t i, j;

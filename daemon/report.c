@@ -135,11 +135,8 @@ static void add_tasks(json_t *report, json_t *rows)
         json_t *task = json_incref(find_task(rows, kind->name));
         bool never, overdue;
 
-        if (task == NULL) {
-            if (kind->optional)
-                continue;
+        if (task == NULL)
             task = json_pack("{s:s,s:i,s:i}", "name", kind->name, "runs", 0, "failures", 0);
-        }
         never = !json_is_number(json_object_get(task, "age"));
         overdue =
             never || idem_report_number(task, "age") > kind->patience * interval + GRACE_SECONDS;

@@ -109,7 +109,7 @@ static int pick_task(struct runner *runner, int64_t *ret_pause)
     for (int i = 0; i < IDEM_TASK_COUNT; i++) {
         struct idem_task *task = &runner->tasks[i];
 
-        if (!task->absent && task->due < first) {
+        if (task->due < first) {
             first = task->due;
             if (task->due <= now)
                 found = i;
@@ -126,9 +126,8 @@ static void step(struct runner *runner)
     int64_t pause = PROVE_MS;
     int task;
 
-    if (runner->db.sql == NULL && idem_db_connect(&runner->db, runner->options, runner->host))
-        for (int i = 0; i < IDEM_TASK_COUNT; i++)
-            runner->tasks[i].absent = false;
+    if (runner->db.sql == NULL)
+        idem_db_connect(&runner->db, runner->options, runner->host);
     if (runner->db.sql != NULL)
         standing = idem_lead_prove(&runner->db, true);
     tell_standing(runner, standing);

@@ -9,13 +9,11 @@
 #include "log.h"
 #include "loop.h"
 
-#define ER_SP_DOES_NOT_EXIST 1305
-#define ER_PROCACCESS_DENIED_ERROR 1370
 #define MORE_PAUSE_MS 20      /* between calls while a backlog is worked off */
 #define CONTENDED_DOUBLINGS 3 /* a contended task waits up to 8 intervals */
 
 const struct idem_task_kind idem_task_kinds[IDEM_TASK_COUNT] = {
-#define X(name, setting, optional, patience) {#name, setting, optional, patience},
+#define X(name, setting, patience) {#name, setting, patience},
     IDEM_TASK_MAP(X)
 #undef X
 };
@@ -61,7 +59,8 @@ static void tell(struct idem_task *task, const struct idem_task_kind *kind, json
                 idle = false;
         }
         if (*outcome != '\0' ? news : !idle)
-            idem_log(strcmp(outcome, "contended") == 0 || strcmp(outcome, "pinned") == 0
+            idem_log(strcmp(outcome, "contended") == 0 || strcmp(outcome, "pinned") == 0 ||
+                             strcmp(outcome, "busy") == 0
                          ? IDEM_LOG_WARNING
                          : IDEM_LOG_INFO,
                      json_deep_copy(row), "%s", kind->name);
@@ -73,11 +72,6 @@ static void tell(struct idem_task *task, const struct idem_task_kind *kind, json
 static enum idem_task_end failed(struct idem_task *task, const struct idem_task_kind *kind,
                                  const struct idem_db *db)
 {
-    if (kind->optional &&
-        (db->error == ER_SP_DOES_NOT_EXIST || db->error == ER_PROCACCESS_DENIED_ERROR)) {
-        task->absent = true;
-        return IDEM_TASK_DONE;
-    }
     if (task->error != db->error)
         idem_log(IDEM_LOG_ERROR, json_pack("{s:i,s:s}", "error", db->error, "text", db->message),
                  "%s failed; it is tried again", kind->name);

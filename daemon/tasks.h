@@ -8,14 +8,14 @@
 
 #include "db.h"
 
-/* procedure, setting that holds its interval, may be absent, intervals without success until
-   overdue. Creating comes before dropping; leases are reaped before the days that they pin are
-   looked at. */
+/* procedure, setting that holds its interval, intervals without success until overdue. Creating
+   comes before sealing and dropping; leases are reaped before the days that they pin are looked at.
+ */
 #define IDEM_TASK_MAP(X)                                                                           \
-    X(ensure_partitions, "maintenance_interval_seconds", false, 3)                                 \
-    X(reap, "reap_interval_seconds", false, 6)                                                     \
-    X(seal_days, "maintenance_interval_seconds", true, 24)                                         \
-    X(drop_expired, "maintenance_interval_seconds", false, 24)
+    X(ensure_partitions, "maintenance_interval_seconds", 3)                                        \
+    X(reap, "reap_interval_seconds", 6)                                                            \
+    X(seal_days, "maintenance_interval_seconds", 24)                                               \
+    X(drop_expired, "maintenance_interval_seconds", 24)
 
 enum {
 #define X(name, ...) IDEM_TASK_##name,
@@ -26,7 +26,6 @@ enum {
 
 struct idem_task_kind {
     const char *name, *setting;
-    bool optional;
     int patience;
 };
 extern const struct idem_task_kind idem_task_kinds[IDEM_TASK_COUNT];
@@ -36,7 +35,6 @@ struct idem_task {
     int64_t due; /* of idem_loop_now(); 0: at once */
     unsigned int error;
     int contended; /* times in a row */
-    bool absent;
     json_t *last_rows;
 };
 

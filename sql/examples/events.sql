@@ -11,6 +11,9 @@ CREATE EVENT IF NOT EXISTS idem.ensure_partitions ON SCHEDULE EVERY 1 MINUTE
 CREATE EVENT IF NOT EXISTS idem.reap ON SCHEDULE EVERY 10 SECOND
     COMMENT 'idem: expired leases'
     DO CALL idem.reap();
+CREATE EVENT IF NOT EXISTS idem.seal_days ON SCHEDULE EVERY 10 MINUTE
+    COMMENT 'idem: days that are over take no new records'
+    DO CALL idem.seal_days();
 CREATE EVENT IF NOT EXISTS idem.drop_expired ON SCHEDULE EVERY 10 MINUTE
     COMMENT 'idem: days past their retention'
     DO CALL idem.drop_expired();

@@ -27,8 +27,8 @@ spares claims the look into them. Safe to run at any time, by several at once, a
 killed in the middle.
 
 Answers one row per day that was not sealed yet: day, outcome (sealed; busy: a transaction that wrote
-into it is still open; gone: dropped meanwhile), keys. Errors: 52005, 52006 inside a transaction or
-with autocommit off (each step must be committed before the next).
+into it is still open; gone: dropped meanwhile), keys. Notes itself in idem.task. Errors: 52005, 52006
+inside a transaction or with autocommit off (each step must be committed before the next).
 
 Example: CALL idem.seal_days();
 '
@@ -42,11 +42,22 @@ BEGIN
     DECLARE v_keys BIGINT UNSIGNED;
     DECLARE v_tries, v_done INT;
     DECLARE v_answer LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[]';
+    DECLARE v_error_number INT UNSIGNED;
+    DECLARE v_error TEXT CHARACTER SET utf8mb4;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        GET DIAGNOSTICS CONDITION 1 v_error_number = MYSQL_ERRNO, v_error = MESSAGE_TEXT;
+        IF v_error_number <> 52006 THEN
+            CALL idem._task_end('seal_days', NULL, v_error_number, v_error);
+        END IF;
+        RESIGNAL;
+    END;
 
     IF @@in_transaction OR NOT @@autocommit THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52006,
             MESSAGE_TEXT = 'idem.seal_days: needs autocommit and no open transaction';
     END IF;
+    CALL idem._task_begin('seal_days');
     days: LOOP
         SELECT MIN(l.day) INTO v_day
           FROM idem.live_day l LEFT JOIN idem.sealed_day s ON s.day = l.day
@@ -99,12 +110,14 @@ BEGIN
             END;
             SELECT MAX(s.`keys`) INTO v_keys FROM idem.sealed_day s WHERE s.day = v_day;
         END IF;
-        SET v_answer = JSON_ARRAY_APPEND(v_answer, '$', JSON_OBJECT('d', v_day, 'o', v_outcome, 'k', v_keys));
+        SET v_answer = JSON_ARRAY_APPEND(v_answer, '$',
+                                         JSON_OBJECT('day', v_day, 'outcome', v_outcome, 'keys', v_keys + 0));
     END LOOP;
     SET v_done = idem_reload();
+    CALL idem._task_end('seal_days', v_answer, NULL, NULL);
     SELECT t.day, t.outcome, t.`keys`
-      FROM JSON_TABLE(v_answer, '$[*]' COLUMNS (day DATE PATH '$.d', outcome VARCHAR(8) PATH '$.o',
-                                                `keys` BIGINT UNSIGNED PATH '$.k')) t
+      FROM JSON_TABLE(v_answer, '$[*]' COLUMNS (day DATE PATH '$.day', outcome VARCHAR(8) PATH '$.outcome',
+                                                `keys` BIGINT UNSIGNED PATH '$.keys')) t
      ORDER BY t.day;
 END$$
 DELIMITER ;

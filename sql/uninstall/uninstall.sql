@@ -3,6 +3,7 @@
 SET @idem_sql_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_TRANS_TABLES';
 DROP EVENT IF EXISTS idem.ensure_partitions;
 DROP EVENT IF EXISTS idem.reap;
+DROP EVENT IF EXISTS idem.seal_days;
 DROP EVENT IF EXISTS idem.drop_expired;
 DELIMITER $$
 BEGIN NOT ATOMIC

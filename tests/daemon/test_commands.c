@@ -64,7 +64,7 @@ static void once_runs_every_task_and_ends(void **state)
     run(sql, "DELETE FROM idem.task");
     assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
     expect_text(
-        sql, "drop_expired,ensure_partitions,reap",
+        sql, "drop_expired,ensure_partitions,reap,seal_days",
         "SELECT GROUP_CONCAT(name ORDER BY name) FROM idem.task WHERE succeeded_at IS NOT NULL");
     assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 0);
     expect_output("7 ahead of today");
@@ -91,7 +91,7 @@ static void a_failed_task_is_exit_1_and_the_others_still_run(void **state)
     run(idle, "SELECT COUNT(*) FROM idem.record");
     assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 1);
     expect_output("52005");
-    expect_text(sql, "2", "SELECT COUNT(*) FROM idem.task WHERE succeeded_at IS NOT NULL");
+    expect_text(sql, "3", "SELECT COUNT(*) FROM idem.task WHERE succeeded_at IS NOT NULL");
     assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 1);
     expect_output("today has no partition");
     expect_output("ensure_partitions has never succeeded: idem.ensure_partitions: today has no");

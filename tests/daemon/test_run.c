@@ -245,7 +245,7 @@ static void only_the_writable_server_of_a_list_is_worked_on(void **state)
     run(sql, "SET GLOBAL read_only = 1");
     daemon = daemon_start(server, "-S '' -u list --host=127.0.0.1:%u,127.0.0.1:%u",
                           server_port(server), server_port(other));
-    wait_for_text(there, "3", "SELECT COUNT(succeeded_at) FROM idem.task");
+    wait_for_text(there, "4", "SELECT COUNT(succeeded_at) FROM idem.task");
     expect_text(sql, "0", "SELECT COUNT(*) FROM idem.task");
     daemon_expect_log(&daemon, "state=read-only");
     /* Fail-over: the roles change, then the old primary goes away. */
@@ -429,12 +429,14 @@ static void the_endpoints_show_tasks_days_and_stuck_claims(void **state)
              value(sql, "SELECT DATEDIFF(MAX(day), idem_today()) FROM idem.day"));
     expect_body(line);
     expect_body("\nidem_claims_unknown 1\n");
+    expect_body("idem_task_overdue{task=\"seal_days\"} 0\n");
     expect_body("idem_task_overdue{task=\"drop_expired\"} 0\n");
     expect_body("idem_task_last_success_timestamp_seconds{task=\"ensure_partitions\"} 1");
     assert_int_equal(http_request(daemon.port, "GET /", body, sizeof(body)), 200);
     expect_body("&#60;b&#62;&#34;&#38;key");
     assert_null(strstr(body, "<b>"));
     assert_null(strstr(body, "http://"));
+    expect_body("seal_days");
     expect_body("drop_expired");
     assert_int_equal(http_request(daemon.port, "GET /nowhere", body, sizeof(body)), 404);
     assert_int_equal(http_request(daemon.port, "POST /", body, sizeof(body)), 405);

@@ -374,6 +374,46 @@ static void case_31_after_retention_the_first_claim_wins_and_the_second_does_not
     assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", "'C31'", "NULL").state, "IN_PROGRESS");
 }
 
+static void a_seal_leaves_with_its_day_and_spares_no_look_after(void **state)
+{
+    (void)state;
+    keys_of_day("2026-03-01", "sealed", 1, "NULL");
+    set_clock(s1, "2026-03-02 12:00:00");
+    run(s1, "CALL idem.seal_days()");
+    expect_outcome("seal_days", "2026-03-01", "sealed");
+    expect_text(s1, "2026-03-01", "SELECT GROUP_CONCAT(day) FROM idem.sealed_day");
+    set_clock(s1, "2026-04-01 12:00:00");
+    run(s1, "CALL idem.ensure_partitions()");
+    run(s1, "CALL idem.drop_expired()");
+    expect_outcome("drop_expired", "2026-03-01", "dropped");
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.sealed_day WHERE day = '2026-03-01'");
+    expect_text(s1, "0",
+                "SELECT COUNT(*) FROM idem.sealed_day s LEFT JOIN idem.live_day l ON l.day = s.day"
+                " WHERE l.day IS NULL");
+    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", "'sealed'", "NULL").state, "CLAIMED");
+}
+
+static void sealing_tells_what_came_of_it(void **state)
+{
+    (void)state;
+    run(s1, "BEGIN");
+    keys_of_day("2026-03-01", "open", 1, "NULL");
+    set_clock(s2, "2026-03-02 12:00:00");
+    run(s2, "CALL idem.seal_days()");
+    expect_outcome("seal_days", "2026-03-01", "busy");
+    run(s1, "COMMIT");
+    run(s2, "CALL idem.seal_days()");
+    expect_text(s1, "[{\"day\": \"2026-03-01\", \"outcome\": \"sealed\", \"keys\": 1}]",
+                "SELECT outcome FROM idem.task WHERE name = 'seal_days' AND runs = 2"
+                " AND failures = 0 AND ended_at IS NOT NULL AND error IS NULL");
+    run(s1, "RENAME TABLE idem.sealed_day TO idem.sealed_day_gone");
+    expect_errno(s2, 1146, "CALL idem.seal_days()");
+    run(s1, "RENAME TABLE idem.sealed_day_gone TO idem.sealed_day");
+    expect_text(s1, "1146 1",
+                "SELECT CONCAT(error_number, ' ', failures) FROM idem.task"
+                " WHERE name = 'seal_days'");
+}
+
 static void retention_can_shrink_and_grow(void **state)
 {
     (void)state;
@@ -518,10 +558,10 @@ static void case_32_a_clock_that_steps_back_shortens_no_lease(void **state)
 
 static void inside_a_transaction_each_is_refused_and_commits_nothing(void **state)
 {
-    static const char *const tasks[] = {"ensure_partitions", "drop_expired", "reap"};
+    static const char *const tasks[] = {"ensure_partitions", "reap", "seal_days", "drop_expired"};
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++) {
         int64_t runs = value_int(s1, "SELECT COALESCE(SUM(runs), 0) FROM idem.task");
 
         run(s1, "BEGIN");
@@ -558,6 +598,7 @@ static void on_a_read_only_server_the_error_is_the_servers_own(void **state)
     expect_errno(s1, 1290, "CALL idem.ensure_partitions()");
     expect_errno(s1, 1290, "CALL idem.drop_expired()");
     expect_errno(s1, 1290, "CALL idem.reap()");
+    expect_errno(s1, 1290, "CALL idem.seal_days()");
     run(s1, "SET GLOBAL read_only = 0");
 }
 
@@ -576,6 +617,7 @@ static void an_operator_may_run_them_and_an_application_may_not(void **state)
     run(sql, "CALL idem.ensure_partitions()");
     run(sql, "CALL idem.drop_expired()");
     run(sql, "CALL idem.reap()");
+    run(sql, "CALL idem.seal_days()");
     expect_text(sql, "8", "SELECT COUNT(*) FROM idem.day");
     expect_text(sql, "op@localhost", "SELECT account FROM idem.task WHERE name = 'reap'");
     mysql_close(sql);
@@ -592,10 +634,11 @@ static void the_example_of_events_runs_them_all(void **state)
     if (server_run_sql_file(server, "../../sql/examples/events.sql", "", output, sizeof(output)) !=
         0)
         fail_msg("events.sql: %s", output);
-    for (int i = 0; i < 3000 && value_int(s1, "SELECT COUNT(succeeded_at) FROM idem.task") < 3; i++)
+    for (int i = 0; i < 3000 && value_int(s1, "SELECT COUNT(succeeded_at) FROM idem.task") < 4; i++)
         usleep(10000);
-    expect_text(s1, "3", "SELECT COUNT(succeeded_at) FROM idem.task");
+    expect_text(s1, "4", "SELECT COUNT(succeeded_at) FROM idem.task");
     run(s1, "DROP EVENT idem.ensure_partitions");
+    run(s1, "DROP EVENT idem.seal_days");
     run(s1, "DROP EVENT idem.drop_expired");
     run(s1, "DROP EVENT idem.reap");
 }
@@ -619,6 +662,8 @@ int main(void)
         T(today_that_cannot_be_made_is_an_error_that_task_shows),
         T(case_31_unfinished_records_keep_their_day),
         T(case_31_after_retention_the_first_claim_wins_and_the_second_does_not),
+        T(a_seal_leaves_with_its_day_and_spares_no_look_after),
+        T(sealing_tells_what_came_of_it),
         T(retention_can_shrink_and_grow),
         T(a_released_record_taken_over_meanwhile_is_not_lost),
         T(a_partition_of_several_days_leaves_with_its_last_day),

@@ -132,10 +132,11 @@ void daemon_expect_log(const struct daemon *daemon, const char *text)
 
 void daemon_kick_all(const struct daemon *daemons, size_t count, MYSQL *sql)
 {
-    static const char *const tasks[] = {"ensure_partitions", "reap", "drop_expired"};
-    long long before[3];
+    static const char *const tasks[] = {"ensure_partitions", "reap", "seal_days", "drop_expired"};
+    enum { TASKS = sizeof(tasks) / sizeof(tasks[0]) };
+    long long before[TASKS];
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < TASKS; i++)
         before[i] = value_int(sql, "SELECT COALESCE(SUM(runs), 0) FROM idem.task WHERE name = '%s'",
                               tasks[i]);
     for (size_t i = 0; i < count; i++)
@@ -143,7 +144,7 @@ void daemon_kick_all(const struct daemon *daemons, size_t count, MYSQL *sql)
             daemon_expect_log(&daemons[i], "idemd started"); /* before that SIGUSR1 would kill it */
             kill(daemons[i].pid, SIGUSR1);
         }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < TASKS; i++)
         wait_for_text(sql, "1",
                       "SELECT COUNT(*) FROM idem.task WHERE name = '%s' AND runs > %lld"
                       " AND ended_at IS NOT NULL",
