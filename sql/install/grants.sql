@@ -37,6 +37,7 @@ GRANT EXECUTE ON PROCEDURE idem.deny TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.set_policy TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.show TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.stuck TO idem_operator;
+GRANT EXECUTE ON PROCEDURE idem.verify TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.resolve TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.forget TO idem_operator;
 GRANT EXECUTE ON PROCEDURE idem.ensure_partitions TO idem_operator;

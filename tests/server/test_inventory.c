@@ -132,6 +132,7 @@ static void routines(void **state)
                 "transition",
                 "transition_fenced",
                 "transition_strict",
+                "verify",
                 "verify_guards");
 }
 
@@ -319,6 +320,7 @@ static void roles(void **state)
                 "show_parked Execute",
                 "show_projections Execute",
                 "stuck Execute",
+                "verify Execute",
                 "verify_guards Execute");
     EXPECT_LIST("SELECT CONCAT(user, '@', host) FROM mysql.global_priv "
                 "WHERE user LIKE 'idem%' ORDER BY user",
