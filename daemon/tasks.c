@@ -121,15 +121,20 @@ enum idem_task_end idem_task_run(struct idem_task *task, int index, struct idem_
 bool idem_tasks_plan(struct idem_db *db)
 {
     static const char days[] =
-        "SELECT a.day, IF(a.day < idem_today(), 'drop, unless it is pinned', 'create') AS plan FROM"
-        " (SELECT d.day FROM idem.day d"
+        "SELECT a.day, a.plan FROM"
+        " (SELECT d.day, 'drop, unless it is pinned' AS plan FROM idem.day d"
         "   WHERE d.day < idem_today() - INTERVAL idem_setting('retention_days') DAY"
         "  UNION ALL"
-        "  SELECT idem_today() + INTERVAL s.n DAY FROM (WITH RECURSIVE s (n) AS"
+        "  SELECT l.day, 'seal, unless it is busy' FROM idem.live_day l"
+        "   LEFT JOIN idem.sealed_day s ON s.day = l.day"
+        "   WHERE (NOT l.sealed OR s.day IS NULL) AND l.day < DATE(TIMESTAMP '1970-01-01 00:00:00'"
+        "    + INTERVAL idem_now_us() - 7200000000 MICROSECOND)"
+        "  UNION ALL"
+        "  SELECT idem_today() + INTERVAL s.n DAY, 'create' FROM (WITH RECURSIVE s (n) AS"
         "   (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < idem_setting('partitions_ahead'))"
         "   SELECT n FROM s) s"
         "   LEFT JOIN idem.day d ON d.day = idem_today() + INTERVAL s.n DAY WHERE d.day IS NULL) a"
-        " ORDER BY a.day";
+        " ORDER BY a.day, a.plan DESC";
     static const char leases[] =
         "SELECT COUNT(*) AS expired FROM idem.record r FORCE INDEX (lease) WHERE r.lease_until <="
         " TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND AND r.status = 0";

@@ -124,15 +124,19 @@ static void dry_run_says_and_does_nothing(void **state)
     char before[64];
 
     (void)state;
+    run(sql, "INSERT INTO idem.live_day (day, created_at)"
+             " VALUES (idem_today() - INTERVAL 3 DAY, '2026-01-01')");
     snprintf(before, sizeof(before), "%s", value(sql, "CHECKSUM TABLE idem.task, idem.live_day"));
     run(sql, "ALTER TABLE idem.record DROP PARTITION %s",
         value(sql, "SELECT MAX(partition_name) FROM idem.day"));
     assert_int_equal(idemd(output, sizeof(output), AS_ROOT "--dry-run once", server_socket(server)),
                      0);
     expect_output(": create\n");
+    expect_output(": seal, unless it is busy\n");
     expect_output("0 expired leases");
     expect_text(sql, "7", "SELECT COUNT(*) FROM idem.day WHERE day >= idem_today()");
     assert_string_equal(before, value(sql, "CHECKSUM TABLE idem.task, idem.live_day"));
+    run(sql, "DELETE FROM idem.live_day WHERE day < idem_today()");
     run(sql, "CALL idem.ensure_partitions()");
 }
 
