@@ -259,6 +259,36 @@ static void an_operator_may_verify_a_read_only_server_and_an_application_may_not
     mysql_close(sql);
 }
 
+/* As the README says: dump, load, install.sql, ensure_partitions, verify. */
+static void a_dump_that_was_restored_is_whole_and_replays(void **state)
+{
+    struct server *other = server_start_bare(NULL);
+    char command[1024], output[1024];
+    MYSQL *sql;
+
+    (void)state;
+    snprintf(command, sizeof(command),
+             "mariadb-dump -S '%s' -u root --single-transaction --databases test idem |"
+             " mariadb -S '%s' -u root",
+             server_socket(fixture_server), server_socket(other));
+    assert_int_equal(system(command), 0);
+    assert_int_equal(server_run_sql_file(other, "install.sql", "", output, sizeof(output)), 0);
+    sql = server_connect(other);
+    set_clock(sql, "2040-03-20 12:00:00"); /* the backup knew days up to the 10th */
+    expect_errno(sql, 52005, "SELECT idem_claim('pay', 'new')");
+    run(sql, "CALL idem.ensure_partitions()");
+    if (findings(sql) != 0)
+        fail_msg("verify answered:\n%s", found);
+    EACH_DOOR(door)
+    assert_string_equal(claim(sql, door, "'pay'", "'claim-1'", "NULL").state, "DONE");
+    assert_string_equal(claim(sql, PROCEDURE_DOOR, "'pay'", "'new'", "NULL").state, "CLAIMED");
+    expect_text(sql, "1",
+                "SELECT COUNT(*) FROM mysql.procs_priv WHERE db = 'idem'"
+                " AND user = 'idem_app' AND routine_name = 'claim'");
+    mysql_close(sql);
+    server_stop(other);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, begin_days)
@@ -275,6 +305,7 @@ int main(void)
         T(a_filter_without_its_day_is_found),
         T(a_row_in_a_partition_where_no_claim_looks_is_found),
         T(a_transaction_is_refused_and_none_is_left_open),
+        T(a_dump_that_was_restored_is_whole_and_replays),
         T(an_operator_may_verify_a_read_only_server_and_an_application_may_not),
     };
 
