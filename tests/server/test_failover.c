@@ -177,17 +177,28 @@ static void case_10_a_lease_survives_a_crash_and_its_session_does_not(void **sta
     server_stop(server);
 }
 
-static void replica_takes_over(void **state)
+/* Commits that were answered without a replica having them. */
+static int64_t unacknowledged(MYSQL *sql)
 {
-    static const char *const second[] = {"--server-id=2", "--gtid-strict-mode=ON", NULL};
-    struct server *primary = server_start_bare(NULL);
+    return value_int(sql, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+                          "VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_NO_TX'");
+}
+
+/* semi_sync: a COMMIT is answered only when the replica has it. */
+static void take_over(bool semi_sync)
+{
+    static const char *const first[] = {"--rpl-semi-sync-master-enabled=ON",
+                                        "--rpl-semi-sync-master-wait-point=AFTER_SYNC", NULL};
+    static const char *const second[] = {"--server-id=2", "--gtid-strict-mode=ON",
+                                         "--rpl-semi-sync-slave-enabled=ON", NULL};
+    struct server *primary = server_start_bare(semi_sync ? first : NULL);
     struct server *replica = server_start_bare(second);
     struct client clients[CLIENTS];
     MYSQL *p = server_connect(primary), *r = server_connect(replica);
     char output[2048];
     char *position;
+    int64_t before;
 
-    (void)state;
     run(p, "CREATE USER repl@'127.0.0.1'");
     run(p, "GRANT REPLICATION SLAVE ON *.* TO repl@'127.0.0.1'");
     /* The library is installed on the replica first, the schema comes by replication. */
@@ -217,8 +228,14 @@ static void replica_takes_over(void **state)
         assert_int_equal(claim(r, door, "'p'", "'second'", "NULL").error, 1290);
     }
 
+    if (semi_sync)
+        wait_until(p, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+                      "VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_CLIENTS'");
+    before = unacknowledged(p);
     start_clients(clients, primary);
     wait_for_work(p, 120);
+    if (semi_sync) /* it never fell back to asynchronous */
+        assert_int_equal(unacknowledged(p), before);
     server_kill(primary, SIGKILL);
     atomic_store(&stop_work, true);
     join_clients(clients);
@@ -229,6 +246,9 @@ static void replica_takes_over(void **state)
     run(r, "STOP SLAVE");
     run(r, "SET GLOBAL read_only = 0");
     check_together(r);
+    for (int key = 0; semi_sync && key < KEYS; key++)
+        if (atomic_load(&acknowledged[key]))
+            assert_int_equal(value_int(r, "SELECT COUNT(*) FROM test.work WHERE k = %d", key), 1);
     assert_string_equal(claim(r, UDF_DOOR, "'p'", "'first'", "NULL").state, "DONE");
     finish_all(r);
     mysql_close(p);
@@ -237,12 +257,25 @@ static void replica_takes_over(void **state)
     server_stop(replica);
 }
 
+static void replica_takes_over_with_whole_transactions(void **state)
+{
+    (void)state;
+    take_over(false);
+}
+
+static void replica_takes_over_all_that_was_acknowledged(void **state)
+{
+    (void)state;
+    take_over(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_servers_lose_nothing_that_was_acknowledged),
         cmocka_unit_test(case_10_a_lease_survives_a_crash_and_its_session_does_not),
-        cmocka_unit_test(replica_takes_over),
+        cmocka_unit_test(replica_takes_over_with_whole_transactions),
+        cmocka_unit_test(replica_takes_over_all_that_was_acknowledged),
     };
 
     return cmocka_run_group_tests_name("failover", tests, NULL, NULL);
