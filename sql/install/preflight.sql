@@ -31,6 +31,10 @@ BEGIN NOT ATOMIC
                             ' account ', CURRENT_USER(), ' lacks some of them');
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
     END IF;
+    IF @@wsrep_on THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,
+            MESSAGE_TEXT = 'this is a Galera node (wsrep_on): idem does not support Galera yet';
+    END IF;
     IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,
             MESSAGE_TEXT = 'binlog_format is STATEMENT: idem needs ROW or MIXED';

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -555,6 +556,59 @@ static void case_45_uninstall_and_install_race_with_calls_and_connects(void **st
     race(true);
 }
 
+static void case_41_a_galera_node_is_refused(void **state)
+{
+    static const char *const galera[] = {"--wsrep-on=ON", "--wsrep-provider=none", NULL};
+    struct server *node = server_start_bare(galera);
+    char output[2048];
+
+    (void)state;
+    assert_int_not_equal(server_run_sql_file(node, "install.sql", "", output, sizeof(output)), 0);
+    assert_non_null(strstr(output, "Galera"));
+    server_stop(node);
+}
+
+static ino_t inode_of(const char *path)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_ino;
+}
+
+/* Writing into the library that a server has mapped crashes it; cmake --install puts a new file in
+   its place, and the server goes on with the old one until it is restarted. */
+static void case_46_a_new_library_takes_the_place_of_the_loaded_one(void **state)
+{
+    struct server *loaded = server_start(NULL);
+    const char *folder = server_folder(loaded);
+    MYSQL *sql = server_connect(loaded);
+    char command[1200], path[600];
+    ino_t first;
+
+    (void)state;
+    snprintf(command, sizeof(command), "DESTDIR='%s/root' cmake --install '%s/..' >/dev/null",
+             folder, IDEM_TEST_SQL_DIR);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof(path), "%s/root%s/idem.so", folder, IDEM_TEST_PLUGIN_DIR);
+    first = inode_of(path);
+    assert_int_equal(system(command), 0);
+    assert_int_not_equal(inode_of(path), first);
+
+    snprintf(command, sizeof(command),
+             "cp '%s' '%s/plugins/new' && mv '%s/plugins/new' '%s/plugins/idem.so'",
+             IDEM_TEST_PLUGIN, folder, folder, folder);
+    assert_int_equal(system(command), 0);
+    run(sql, "SELECT idem_claim('p', 'before restart')");
+    mysql_close(sql);
+    server_restart(loaded, NULL);
+    sql = server_connect(loaded);
+    expect_text(sql, "IN_PROGRESS",
+                "SELECT JSON_VALUE(idem_claim('p', 'before restart'), '$.state')");
+    mysql_close(sql);
+    server_stop(loaded);
+}
+
 int main(void)
 {
     const struct CMUnitTest one_server[] = {
@@ -577,6 +631,8 @@ int main(void)
         cmocka_unit_test(case_44_account_without_rights_is_told_which),
         cmocka_unit_test(case_44_missing_library_is_named),
         cmocka_unit_test(case_40_44_unfit_settings_are_named),
+        cmocka_unit_test(case_41_a_galera_node_is_refused),
+        cmocka_unit_test(case_46_a_new_library_takes_the_place_of_the_loaded_one),
     };
 
     return cmocka_run_group_tests_name("install", one_server, start_bare, stop) +
