@@ -39,17 +39,13 @@ static bool is_expected(unsigned int error)
 
 static MYSQL *reconnect(MYSQL *sql, struct client *client)
 {
+    unsigned int error;
+
     if (sql != NULL)
         mysql_close(sql);
-    for (;;) {
-        sql = mysql_init(NULL);
-        if (mysql_real_connect(sql, NULL, "root", "", NULL, 0, server_socket(fixture_server),
-                               CLIENT_MULTI_RESULTS) != NULL)
-            break;
-        if (!is_expected(mysql_errno(sql)))
-            client->unexpected = mysql_errno(sql);
-        mysql_close(sql);
-    }
+    while ((sql = server_try_connect(fixture_server, 0, &error)) == NULL)
+        if (!is_expected(error))
+            client->unexpected = error;
     atomic_store(&ids[client->number], mysql_thread_id(sql));
     return sql;
 }

@@ -4,6 +4,8 @@
 
 #include "server.h"
 
+#include <errmsg.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,52 +140,69 @@ struct answer peek(MYSQL *sql, enum door door, const char *biz_type, const char 
     return ask(sql, door, "peek", arguments);
 }
 
+/* A call without a result row. The UDF door answers an object: NULL without an error would be a
+   call that was killed and did not say so. */
+static unsigned int settle(MYSQL *sql, enum door door, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static unsigned int settle(MYSQL *sql, enum door door, const char *name, const char *format, ...)
+{
+    char arguments[8000];
+    struct answer answer;
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(arguments, sizeof(arguments), format, list);
+    va_end(list);
+    if (door == PROCEDURE_DOOR)
+        return run_errno(sql, "CALL idem.%s(%s)", name, arguments);
+    answer = ask(sql, door, name, arguments);
+    return answer.error == 0 && answer.state[0] == '\0' ? CR_UNKNOWN_ERROR : answer.error;
+}
+
 unsigned int finish(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                     const char *token, const char *result)
 {
     return door == UDF_DOOR
-               ? run_errno(sql, "SELECT idem_finish(%s, %s, %s, %s)", biz_type, key, result, token)
-               : run_errno(sql, "CALL idem.finish(%s, %s, %s, %s)", biz_type, key, token, result);
+               ? settle(sql, door, "finish", "%s, %s, %s, %s", biz_type, key, result, token)
+               : settle(sql, door, "finish", "%s, %s, %s, %s", biz_type, key, token, result);
 }
 
 unsigned int commit(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                     const char *token, const char *result)
 {
     return door == UDF_DOOR
-               ? run_errno(sql, "SELECT idem_commit(%s, %s, %s, %s)", biz_type, key, result, token)
-               : run_errno(sql, "CALL idem.commit(%s, %s, %s, %s)", biz_type, key, token, result);
+               ? settle(sql, door, "commit", "%s, %s, %s, %s", biz_type, key, result, token)
+               : settle(sql, door, "commit", "%s, %s, %s, %s", biz_type, key, token, result);
 }
 
 unsigned int fail_claim(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                         const char *token, const char *error, int retryable)
 {
-    return door == UDF_DOOR ? run_errno(sql, "SELECT idem_fail(%s, %s, %s, %d, %s)", biz_type, key,
-                                        error, retryable, token)
-                            : run_errno(sql, "CALL idem.fail(%s, %s, %s, %s, %d)", biz_type, key,
-                                        token, error, retryable);
+    return door == UDF_DOOR ? settle(sql, door, "fail", "%s, %s, %s, %d, %s", biz_type, key, error,
+                                     retryable, token)
+                            : settle(sql, door, "fail", "%s, %s, %s, %s, %d", biz_type, key, token,
+                                     error, retryable);
 }
 
 unsigned int release(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                      const char *token)
 {
-    return run_errno(
-        sql, door == UDF_DOOR ? "SELECT idem_release(%s, %s, %s)" : "CALL idem.release(%s, %s, %s)",
-        biz_type, key, token);
+    return settle(sql, door, "release", "%s, %s, %s", biz_type, key, token);
 }
 
 unsigned int renew(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                    const char *token, const char *seconds)
 {
     return door == UDF_DOOR
-               ? run_errno(sql, "SELECT idem_renew(%s, %s, %s, %s)", biz_type, key, seconds, token)
-               : run_errno(sql, "CALL idem.renew(%s, %s, %s, %s)", biz_type, key, token, seconds);
+               ? settle(sql, door, "renew", "%s, %s, %s, %s", biz_type, key, seconds, token)
+               : settle(sql, door, "renew", "%s, %s, %s, %s", biz_type, key, token, seconds);
 }
 
 unsigned int checkpoint(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                         const char *token, const char *data)
 {
     return door == UDF_DOOR
-               ? run_errno(sql, "SELECT idem_checkpoint(%s, %s, %s, %s)", biz_type, key, data,
-                           token)
-               : run_errno(sql, "CALL idem.checkpoint(%s, %s, %s, %s)", biz_type, key, token, data);
+               ? settle(sql, door, "checkpoint", "%s, %s, %s, %s", biz_type, key, data, token)
+               : settle(sql, door, "checkpoint", "%s, %s, %s, %s", biz_type, key, token, data);
 }

@@ -253,6 +253,19 @@ MYSQL *server_connect_as(const struct server *server, const char *user, unsigned
     return sql;
 }
 
+MYSQL *server_try_connect(const struct server *server, unsigned long flags, unsigned int *ret_error)
+{
+    MYSQL *sql = mysql_init(NULL);
+
+    mysql_options(sql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (mysql_real_connect(sql, NULL, "root", "", NULL, 0, server->socket,
+                           flags | CLIENT_MULTI_RESULTS) != NULL)
+        return sql;
+    *ret_error = mysql_errno(sql);
+    mysql_close(sql);
+    return NULL;
+}
+
 MYSQL *server_connect(const struct server *server)
 {
     return server_connect_as(server, "root", 0);

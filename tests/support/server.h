@@ -41,6 +41,10 @@ bool server_log_contains(const struct server *server, const char *text);
 MYSQL *server_connect(const struct server *server);
 MYSQL *server_connect_as(const struct server *server, const char *user, unsigned long flags);
 
+/* The same as root, or NULL and the error number while the server is down or sheds connections. */
+MYSQL *server_try_connect(const struct server *server, unsigned long flags,
+                          unsigned int *ret_error);
+
 /* Runs a statement (printf format) and expects it to succeed; all results are thrown away. */
 void run(MYSQL *sql, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The checker: what must hold for every key, from the events and from what the tables hold in the
+ * end. */
+#include "history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+    unsigned int count; /* rows of this key */
+    uint64_t id;        /* of one of them */
+};
+
+struct record {
+    unsigned int count, status;
+};
+
+static struct row *works, *seen;
+static struct record *records;
+static bool *witnesses[1024]; /* per session and deed */
+
+static struct deed *deed_of(uint64_t id)
+{
+    uint64_t number = id / IDS, index = id % IDS;
+
+    if (number > (uint64_t)world.plan.sessions || index == 0 ||
+        index > world.sessions[number].deed_count)
+        return NULL;
+    return world.sessions[number].deeds[index - 1];
+}
+
+static MYSQL_RES *query(MYSQL *sql, const char *text)
+{
+    MYSQL_RES *rows;
+
+    if (mysql_query(sql, text) != 0 || (rows = mysql_store_result(sql)) == NULL) {
+        fprintf(stderr, "proof: %s: %s\n", text, mysql_error(sql));
+        exit(2);
+    }
+    return rows;
+}
+
+static void load_rows(MYSQL *sql, const char *text, struct row *to)
+{
+    MYSQL_RES *rows = query(sql, text);
+    MYSQL_ROW row;
+
+    while ((row = mysql_fetch_row(rows)) != NULL)
+        to[atoi(row[0])] = (struct row){(unsigned int)atoi(row[1]), strtoull(row[2], NULL, 10)};
+    mysql_free_result(rows);
+}
+
+static void load_tables(MYSQL *sql)
+{
+    MYSQL_RES *rows;
+    MYSQL_ROW row;
+
+    works = calloc((size_t)world.keys, sizeof(*works));
+    seen = calloc((size_t)world.keys * 2, sizeof(*seen));
+    records = calloc((size_t)world.keys, sizeof(*records));
+    if (works == NULL || seen == NULL || records == NULL)
+        abort();
+    load_rows(sql, "SELECT k, COUNT(*), MIN(id) FROM test.work GROUP BY k", works);
+    load_rows(sql, "SELECT k, COUNT(*), MIN(id) FROM test.seen GROUP BY k", seen);
+    rows = query(sql, "SELECT SUBSTRING(idem_key, 3), COUNT(*), MIN(status) FROM idem.record "
+                      "WHERE scope = '' GROUP BY idem_key");
+    while ((row = mysql_fetch_row(rows)) != NULL)
+        records[atoi(row[0])] =
+            (struct record){(unsigned int)atoi(row[1]), (unsigned int)atoi(row[2])};
+    mysql_free_result(rows);
+    for (int i = 0; i <= world.plan.sessions; i++)
+        witnesses[i] = calloc(world.sessions[i].deed_count + 1, sizeof(bool));
+    rows = query(sql, "SELECT id FROM test.witness");
+    while ((row = mysql_fetch_row(rows)) != NULL) {
+        uint64_t id = strtoull(row[0], NULL, 10);
+
+        if (deed_of(id) == NULL)
+            report(FAULT, "a witness nobody wrote: %s", row[0]);
+        else
+            witnesses[id / IDS][id % IDS - 1] = true;
+    }
+    mysql_free_result(rows);
+}
+
+/* A transaction is there as a whole, or not at all: also what it wrote before it claimed. */
+static void check_deeds(void)
+{
+    for (int i = 0; i <= world.plan.sessions; i++) {
+        const struct session *s = &world.sessions[i];
+
+        for (size_t n = 0; n < s->deed_count; n++) {
+            const struct deed *deed = s->deeds[n];
+
+            if (!deed->witnessed)
+                continue;
+            if (deed->outcome == COMMITTED && !witnesses[i][n])
+                report(LOST, "transaction %llu was committed, its first row is not there",
+                       (unsigned long long)deed->id);
+            if (deed->outcome == ROLLED_BACK && witnesses[i][n])
+                report(FAULT, "transaction %llu was rolled back, its first row is there",
+                       (unsigned long long)deed->id);
+        }
+        free(witnesses[i]);
+    }
+}
+
+static bool is_claimed(const struct event *e)
+{
+    return e->op <= BEGIN &&
+           (strcmp(e->state, "CLAIMED") == 0 || strcmp(e->state, "RECLAIMED") == 0);
+}
+
+/* A claim that was committed, so that from issued() on its token is the key's. */
+static bool is_issued(const struct event *e)
+{
+    return is_claimed(e) && !e->undone && e->deed->outcome == COMMITTED;
+}
+
+static uint64_t issued(const struct event *e)
+{
+    return e->deed->end_after > e->after ? e->deed->end_after : e->after;
+}
+
+static bool is_settled(const struct event *e)
+{
+    return e->op >= FINISH && e->op <= CHECKPOINT;
+}
+
+static bool is_final(const struct event *e)
+{
+    return e->op == FINISH || e->op == COMMIT || (e->op == FAIL && e->final);
+}
+
+static bool answers(const struct event *e, const char *state)
+{
+    return e->error == 0 && !is_settled(e) && strcmp(e->state, state) == 0;
+}
+
+/* The result or error that an answer carried was given by a call whose commit had begun by then. */
+static void check_replay(const struct event *e, int key)
+{
+    bool done = answers(e, "DONE");
+    const struct deed *deed = deed_of(e->id);
+
+    if (done && works[key].count == 0)
+        report(LOST, "key %d answered DONE, its work is not there", key);
+    else if (done && works[key].id != e->id)
+        report(FAULT, "key %d answered DONE by %llu, its work is by %llu", key,
+               (unsigned long long)e->id, (unsigned long long)works[key].id);
+    if (!done && works[key].count > 0)
+        report(FAULT, "key %d answered FAILED, its work is there", key);
+    if (e->id == LAPSED && key % 10 == 1)
+        return; /* idem's own error */
+    if (deed == NULL || deed->outcome == ROLLED_BACK || deed->end_before > e->after)
+        report(FAULT, "key %d answered %s by %llu, which was not committed", key, e->state,
+               (unsigned long long)e->id);
+}
+
+/* a: a claim that was committed; b: what was answered at any time. */
+static void check_claim_pair(const struct event *a, const struct event *b, int key)
+{
+    if (is_settled(b) && b->error == 0 && b->token != 0 && b->token < a->token) {
+        if (issued(a) < b->before)
+            report(FAULT, "key %d: token %llu accepted after %llu was issued", key,
+                   (unsigned long long)b->token, (unsigned long long)a->token);
+        if (b->deed->outcome == COMMITTED && a->before > b->after &&
+            issued(a) < b->deed->end_before)
+            report(FAULT, "key %d: token %llu issued while %llu was being settled", key,
+                   (unsigned long long)a->token, (unsigned long long)b->token);
+    }
+    if (!is_claimed(b) || issued(a) >= b->before)
+        return;
+    if (b->token < a->token || (b->token == a->token && a->session != b->session))
+        report(FAULT, "key %d: token %llu issued after %llu", key, (unsigned long long)b->token,
+               (unsigned long long)a->token);
+    if (b->token > a->token && b->attempt <= a->attempt)
+        report(FAULT, "key %d: attempt %u after attempt %u", key, b->attempt, a->attempt);
+}
+
+/* A committed claim keeps others out until its lease has run out or its owner has let go. */
+static void check_lease(const struct event *const *events, size_t count, const struct event *a,
+                        const struct event *b, int key)
+{
+    if (!is_claimed(b) || b->token == a->token || issued(a) >= b->before ||
+        b->clock_after >= a->clock_before + LEASE_US)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+
+        if ((e->op == FAIL || e->op == RELEASE) && e->before < b->after &&
+            e->deed->outcome != ROLLED_BACK && e->error != 52004)
+            return;
+    }
+    report(FAULT, "key %d: taken over with %llu while the lease of %llu ran", key,
+           (unsigned long long)b->token, (unsigned long long)a->token);
+}
+
+static void check_key(const struct event *const *events, size_t count, int key)
+{
+    uint64_t over = UINT64_MAX, told = 0;
+    bool young = is_young(key, atomic_load(&world.clock_low));
+
+    if (works[key].count > 1)
+        report(DOUBLED, "key %d: its work was committed %u times", key, works[key].count);
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+        bool replay = answers(e, "DONE") || answers(e, "FAILED");
+
+        if (replay)
+            check_replay(e, key);
+        if (replay && e->after < over)
+            over = e->after;
+        if (e->error != 0 || !is_final(e) || e->deed->outcome != COMMITTED)
+            continue;
+        if (e->deed->end_after < over)
+            over = e->deed->end_after;
+        if (told != 0 && told != e->id)
+            report(DOUBLED, "key %d: %llu and %llu were both told that theirs counts", key,
+                   (unsigned long long)told, (unsigned long long)e->id);
+        told = e->id;
+        if (e->op != FAIL && (works[key].count == 0 || works[key].id != e->id))
+            report(LOST, "key %d: %llu was told that it is done, its work is not there", key,
+                   (unsigned long long)e->id);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+
+        if (e->before > over && e->error == 0 &&
+            (is_claimed(e) || (e->op == PEEK && !answers(e, "DONE") && !answers(e, "FAILED"))))
+            report(FAULT, "key %d: %s after it was over", key, e->state);
+        if (answers(e, "UNKNOWN") && key % 10 != 0)
+            report(FAULT, "key %d: UNKNOWN against its policy", key);
+        if (!is_issued(e))
+            continue;
+        for (size_t j = 0; j < count; j++) {
+            check_claim_pair(e, events[j], key);
+            check_lease(events, count, e, events[j], key);
+        }
+    }
+    if (young && records[key].count != 1)
+        report(records[key].count > 1 ? DOUBLED : LOST, "key %d has %u records", key,
+               records[key].count);
+    else if (young && (records[key].status == 1) != (works[key].count > 0))
+        report(LOST, "key %d: status %u and %u times its work", key, records[key].status,
+               works[key].count);
+}
+
+/* One event of one consumer. */
+static void check_consumed(const struct event *const *events, size_t count, int key)
+{
+    unsigned int taken = 0;
+
+    if (seen[key].count > 1)
+        report(DOUBLED, "event %d was handled %u times", key, seen[key].count);
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+        bool is_new = answers(e, "NEW");
+        bool possible = false;
+
+        if (is_new && e->deed->outcome == COMMITTED) {
+            taken++;
+            if (e->deed->witnessed && seen[key].id != e->deed->id)
+                report(LOST, "event %d: %llu has handled it, that is not there", key,
+                       (unsigned long long)e->deed->id);
+        }
+        for (size_t j = 0; j < count && answers(e, "DUPLICATE"); j++)
+            possible = possible || (!answers(events[j], "DUPLICATE") &&
+                                    events[j]->deed->outcome != ROLLED_BACK &&
+                                    events[j]->deed->end_before < e->after);
+        if (answers(e, "DUPLICATE") && !possible)
+            report(LOST, "event %d: DUPLICATE, and nobody had it", key);
+    }
+    if (taken > 1)
+        report(DOUBLED, "event %d was NEW %u times", key, taken);
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct event *a = *(const struct event *const *)left;
+    const struct event *b = *(const struct event *const *)right;
+    bool a_inbox = a->op == CONSUME, b_inbox = b->op == CONSUME;
+
+    if (a_inbox != b_inbox)
+        return a_inbox ? 1 : -1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->before < b->before ? -1 : a->before > b->before;
+}
+
+void check_history(MYSQL *sql)
+{
+    size_t count = 0, from = 0;
+    const struct event **events;
+
+    for (int i = 0; i <= world.plan.sessions; i++)
+        count += world.sessions[i].event_count;
+    events = calloc(count + 1, sizeof(*events));
+    if (events == NULL)
+        abort();
+    count = 0;
+    for (int i = 0; i <= world.plan.sessions; i++)
+        for (size_t n = 0; n < world.sessions[i].event_count; n++)
+            events[count++] = world.sessions[i].events[n];
+    qsort(events, count, sizeof(*events), by_key);
+    load_tables(sql);
+    for (size_t to = 1; to <= count; to++) {
+        if (to < count && events[to]->key == events[from]->key &&
+            (events[to]->op == CONSUME) == (events[from]->op == CONSUME))
+            continue;
+        if (events[from]->op == CONSUME)
+            check_consumed(events + from, to - from, events[from]->key);
+        else
+            check_key(events + from, to - from, events[from]->key);
+        from = to;
+    }
+    check_deeds();
+    free(events);
+    free(works);
+    free(seen);
+    free(records);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What goes on around the sessions: midnights, lapsing leases, kills, and the daily maintenance. */
+#include "history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STEP_MS 4
+#define DAYS 40 /* that pass in a run, if it is long enough */
+#define HOUR_US (INT64_C(3600) * 1000000)
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static MYSQL *connect_again(MYSQL *sql)
+{
+    unsigned int error;
+
+    if (sql != NULL)
+        mysql_close(sql);
+    while ((sql = server_try_connect(world.server, 0, &error)) == NULL)
+        pause_ms(20);
+    return sql;
+}
+
+static void end_thread(MYSQL *sql)
+{
+    mysql_close(sql);
+    mysql_thread_end();
+}
+
+/* A day: some milliseconds of its beginning, a jump to 03:00 (yesterday can be sealed), the day
+   with leases lapsing now and then, a jump into the last two hours, and midnight in small steps. */
+static int64_t next_time(int64_t now, int step, int steps, unsigned int *seed)
+{
+    int64_t midnight = now - now % DAY_US;
+
+    if (step == steps / 3)
+        return midnight + 3 * HOUR_US;
+    if (step == steps * 2 / 3)
+        return midnight + 23 * HOUR_US;
+    if (step == steps - 12)
+        return midnight + DAY_US - 25000;
+    if (step < steps - 12 && rand_r(seed) % 40 == 0)
+        return now + LEASE_US + 1000000;
+    return now + 1 + rand_r(seed) % 5000;
+}
+
+void *disturb_clock(void *unused)
+{
+    double days = world.plan.seconds * 2 < DAYS ? world.plan.seconds * 2 : DAYS;
+    int steps = (int)(world.plan.seconds * 1000 / days / STEP_MS), step = 0;
+    unsigned int seed = world.plan.seed + 1;
+    int64_t now = atomic_load(&world.clock_high);
+    MYSQL *sql = connect_again(NULL);
+
+    while (!atomic_load(&world.over)) {
+        int64_t next = next_time(now, step, steps, &seed);
+
+        step = next / DAY_US > now / DAY_US ? 0 : step + 1;
+        now = next;
+        atomic_store(&world.clock_high, now);
+        while (run_errno(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)now) != 0)
+            sql = connect_again(sql);
+        atomic_store(&world.clock_low, now);
+        pause_ms(STEP_MS);
+    }
+    end_thread(sql);
+    return unused;
+}
+
+void *disturb_sessions(void *unused)
+{
+    unsigned int seed = world.plan.seed + 2;
+    MYSQL *sql = connect_again(NULL);
+
+    while (!atomic_load(&world.over)) {
+        struct session *victim =
+            &world.sessions[1 + rand_r(&seed) % (unsigned int)world.plan.sessions];
+        unsigned long id = atomic_load(&victim->connection);
+
+        if (id != 0) {
+            atomic_store(&victim->disturbed, true);
+            if (is_gone(run_errno(sql, "KILL %s %lu",
+                                  rand_r(&seed) % 5 == 0 ? "CONNECTION" : "QUERY", id)))
+                sql = connect_again(sql);
+        }
+        pause_ms(3 + rand_r(&seed) % 6);
+    }
+    end_thread(sql);
+    return unused;
+}
+
+/* Two threads do this, so that every task also meets itself. */
+void *disturb_days(void *unused)
+{
+    static const char *const calls[] = {
+        "CALL idem.ensure_partitions()", "CALL idem.seal_days()", "CALL idem.reap()",
+        "CALL idem.drop_expired()",      "CALL idem.reap()",
+    };
+    static atomic_int threads;
+    unsigned int seed = world.plan.seed + 3 + (unsigned int)atomic_fetch_add(&threads, 1);
+    MYSQL *sql = connect_again(NULL);
+
+    while (!atomic_load(&world.over)) {
+        const char *call = calls[rand_r(&seed) % 5];
+        unsigned int error = run_errno(sql, "%s", call);
+
+        if (is_gone(error))
+            sql = connect_again(sql);
+        else if (error != 0 && error != 1213)
+            report(FAULT, "%s: error %u: %s", call, error, mysql_error(sql));
+        /* An operator looks into what is unknown; somebody may have been faster. */
+        if (run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
+                           "lease_until IS NULL AND status = 3 LIMIT 1") == 0)
+            run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
+        pause_ms(20 + rand_r(&seed) % 60);
+    }
+    end_thread(sql);
+    return unused;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Runs one attack and prints its row: attack, runs, faults found, lost, doubled.
+
+     proof [--seed N] [--seconds S] [--sessions N] [--crash] [--break NAME]
+
+   0: nothing found; with --break, which makes the core wrong first: something found. 1: not so. */
+#include "history.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SESSIONS_MAX 1000
+#define DISTURBERS 4
+
+struct world world;
+
+void report(enum fault fault, const char *format, ...)
+{
+    int before = atomic_fetch_add(&world.faults, 1);
+    va_list arguments;
+
+    if (fault != FAULT)
+        atomic_fetch_add(fault == LOST ? &world.lost : &world.doubled, 1);
+    if (before >= 20)
+        return;
+    va_start(arguments, format);
+    fprintf(stderr, "  %s: ", fault == LOST ? "lost" : fault == DOUBLED ? "doubled" : "fault");
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static struct plan read_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'},     {"seconds", required_argument, NULL, 't'},
+        {"sessions", required_argument, NULL, 'n'}, {"crash", no_argument, NULL, 'c'},
+        {"break", required_argument, NULL, 'b'},    {NULL, 0, NULL, 0}};
+    struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == 's')
+            plan.seed = (unsigned int)strtoul(optarg, NULL, 10);
+        else if (option == 't')
+            plan.seconds = strtod(optarg, NULL);
+        else if (option == 'n')
+            plan.sessions = atoi(optarg);
+        else if (option == 'c')
+            plan.crashes = true;
+        else if (option == 'b')
+            plan.broken = optarg;
+        else
+            exit(2);
+    }
+    if (plan.seconds <= 0 || plan.sessions < 1 || plan.sessions > SESSIONS_MAX) {
+        fprintf(stderr, "proof: --seconds above 0, --sessions from 1 to %d\n", SESSIONS_MAX);
+        exit(2);
+    }
+    return plan;
+}
+
+static void set_up(MYSQL *sql)
+{
+    run(sql, "CREATE DATABASE test");
+    run(sql, "CREATE TABLE test.work (k INT, id BIGINT, KEY (k)) ENGINE=InnoDB");
+    run(sql, "CREATE TABLE test.seen (k INT, id BIGINT, KEY (k)) ENGINE=InnoDB");
+    run(sql, "CREATE TABLE test.witness (id BIGINT PRIMARY KEY) ENGINE=InnoDB");
+    run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)START_US);
+    run(sql, "SET GLOBAL idem_retention_days = %d, idem_partitions_ahead = 20", RETENTION_DAYS);
+    run(sql, "CALL idem.ensure_partitions()");
+    run(sql, "CALL idem.set_policy('unknown', NULL, 'unknown', NULL, NULL, NULL)");
+    run(sql, "CALL idem.set_policy('fail', NULL, 'fail', NULL, NULL, NULL)");
+    if (world.plan.broken != NULL && !break_core(sql, world.plan.broken)) {
+        fprintf(stderr, "proof: no break %s\n", world.plan.broken);
+        exit(2);
+    }
+}
+
+static void set_pause(double seconds)
+{
+    struct timespec pause = {.tv_sec = (time_t)seconds,
+                             .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&pause, NULL);
+}
+
+/* The server comes up with the clock it went down with, so nobody can see the real one. */
+static void crash_and_restart(void)
+{
+    static char now[64], retention[64];
+    static const char *const options[] = {"--innodb-flush-log-at-trx-commit=1",
+                                          "--sync-binlog=1",
+                                          now,
+                                          retention,
+                                          "--idem-partitions-ahead=20",
+                                          NULL};
+
+    server_kill(world.server, SIGKILL);
+    snprintf(now, sizeof(now), "--idem-test-now-us=%lld",
+             (long long)atomic_load(&world.clock_high));
+    snprintf(retention, sizeof(retention), "--idem-retention-days=%d", RETENTION_DAYS);
+    server_restart(world.server, options);
+}
+
+static void let_run(void)
+{
+    static void *(*const disturbers[DISTURBERS])(void *) = {disturb_clock, disturb_sessions,
+                                                            disturb_days, disturb_days};
+    pthread_t threads[DISTURBERS];
+    int crashes = world.plan.crashes ? 1 + (int)world.plan.seconds / 6 : 0;
+
+    for (int i = 1; i <= world.plan.sessions; i++)
+        pthread_create(&world.sessions[i].thread, NULL, session_run, &world.sessions[i]);
+    for (int i = 0; i < DISTURBERS; i++)
+        pthread_create(&threads[i], NULL, disturbers[i], NULL);
+    for (int i = 0; i < crashes; i++) {
+        set_pause(world.plan.seconds / (crashes + 1));
+        crash_and_restart();
+    }
+    set_pause(world.plan.seconds / (crashes + 1));
+    atomic_store(&world.over, true);
+    for (int i = 1; i <= world.plan.sessions; i++)
+        pthread_join(world.sessions[i].thread, NULL);
+    for (int i = 0; i < DISTURBERS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void make_world(struct plan plan)
+{
+    static const char *const durable[] = {"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1",
+                                          NULL};
+
+    world.plan = plan;
+    world.keys = 20000 + (int)(plan.seconds * 5000);
+    world.first_day = calloc((size_t)world.keys, sizeof(*world.first_day));
+    world.sessions = calloc((size_t)plan.sessions + 1, sizeof(*world.sessions));
+    if (world.first_day == NULL || world.sessions == NULL)
+        abort();
+    atomic_store(&world.stamp, 2);
+    atomic_store(&world.clock_low, START_US);
+    atomic_store(&world.clock_high, START_US);
+    for (int i = 0; i <= plan.sessions; i++) {
+        world.sessions[i].number = i;
+        world.sessions[i].seed = plan.seed * 1009 + (unsigned int)i;
+        for (int hand = 0; hand < HANDS; hand++)
+            world.sessions[i].hands[hand].key = -1;
+    }
+    world.server = server_start(plan.crashes ? durable : NULL);
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = read_options(argc, argv);
+    char attack[64];
+    size_t calls = 0;
+    MYSQL *sql;
+    int faults;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    make_world(plan);
+    sql = server_connect(world.server);
+    set_up(sql);
+    mysql_close(sql);
+    let_run();
+
+    sql = server_connect(world.server);
+    /* Every lease has run out; what is unfinished can be ended. */
+    run(sql, "SET GLOBAL idem_test_now_us = %lld",
+        (long long)(atomic_load(&world.clock_high) + 2 * LEASE_US));
+    run(sql, "CALL idem.ensure_partitions()");
+    atomic_store(&world.clock_high, atomic_load(&world.clock_high) + 2 * LEASE_US);
+    atomic_store(&world.clock_low, atomic_load(&world.clock_high));
+    session_drain(&world.sessions[0]);
+    check_history(sql);
+    if (server_log_contains(world.server, "got signal") ||
+        server_log_contains(world.server, "[ERROR] InnoDB"))
+        report(FAULT, "the server's log has errors");
+    for (int i = 0; i <= plan.sessions; i++)
+        calls += world.sessions[i].event_count;
+    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s days\n", plan.seed, calls,
+            atomic_load(&world.head),
+            value(sql, "SELECT DATEDIFF(idem_today(), '2031-12-31') + 1"));
+    mysql_close(sql);
+    server_stop(world.server);
+
+    snprintf(attack, sizeof(attack), "%s%s",
+             plan.broken != NULL ? "the checker sees it: " : "history",
+             plan.broken != NULL ? plan.broken
+             : plan.crashes      ? ", server killed"
+                                 : "");
+    faults = atomic_load(&world.faults);
+    printf("%-34s %9zu %13d %6d %8d\n", attack, calls, faults, atomic_load(&world.lost),
+           atomic_load(&world.doubled));
+    return (faults > 0) != (plan.broken != NULL);
+}

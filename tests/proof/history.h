@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The proof by history. Many sessions call idem at random while the server is disturbed; each call
+   and its answer is an event. Afterwards the checker proves from the events and the final tables
+   that no work was doubled or lost.
+
+   Stamp: a number drawn from one counter before and after every call. When a's `after` is below b's
+   `before`, a was over before b began; otherwise they overlapped and nothing is concluded.
+   Deed: the outcome a call shares with its transaction. In autocommit each call has a deed of its
+   own. Id: names one deed's work, result, error and rows: session * IDS + a running number. */
+#ifndef IDEM_PROOF_HISTORY_H
+#define IDEM_PROOF_HISTORY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "claims.h"
+#include "server.h"
+
+#define IDS 10000000
+#define LAPSED UINT64_MAX /* the id of the error that on_expiry writes */
+#define HANDS 4           /* leases a session keeps for later */
+#define LEASE_US (INT64_C(300) * 1000000)
+#define DAY_US (INT64_C(86400) * 1000000)
+#define RETENTION_DAYS 12
+#define YOUNG_DAYS 6 /* far enough from retention that a stalled session stays within */
+#define START_US (INT64_C(1956441600) * 1000000) /* 2031-12-31 */
+
+enum op { CLAIM, BEGIN, FINISH, COMMIT, FAIL, RELEASE, RENEW, CHECKPOINT, PEEK, CONSUME };
+
+enum outcome { OPEN, COMMITTED, ROLLED_BACK, MAYBE };
+
+struct deed {
+    uint64_t id;
+    enum outcome outcome;
+    uint64_t end_before, end_after; /* stamps of what ended it */
+    bool witnessed;                 /* it wrote its row of test.witness */
+};
+
+struct event {
+    enum op op;
+    enum door door;
+    int session, key;
+    uint64_t before, after;
+    int64_t clock_before, clock_after; /* test clock: no later, no earlier than */
+    unsigned int error;
+    char state[16];
+    uint64_t token;       /* answered by claims, used by the rest */
+    unsigned int attempt; /* answered by claims */
+    uint64_t id;          /* of the result or error: given, or answered; 0 none */
+    bool final;           /* a failure that is not retryable */
+    bool undone;          /* ROLLBACK TO SAVEPOINT took it back */
+    struct deed *deed;
+};
+
+struct hand {
+    int key; /* -1: empty */
+    uint64_t token;
+};
+
+struct session {
+    pthread_t thread;
+    int number;
+    unsigned int seed;
+    MYSQL *sql;
+    atomic_ulong connection;
+    atomic_bool disturbed; /* killed since its last error */
+    struct event **events;
+    size_t event_count, event_room;
+    struct deed **deeds; /* id number * IDS + 1 is the first */
+    size_t deed_count, deed_room;
+    struct hand hands[HANDS];
+};
+
+struct plan {
+    unsigned int seed;
+    double seconds;
+    int sessions;
+    bool crashes; /* kill -9 and restart the server */
+    const char *broken;
+};
+
+struct world {
+    struct plan plan;
+    struct server *server;
+    struct session *sessions;
+    int keys;                /* how many there can be */
+    atomic_int head;         /* keys from here on are rarely touched yet */
+    atomic_llong *first_day; /* per key: the first day it was touched, 0 never */
+    atomic_ullong stamp;
+    atomic_llong clock_low, clock_high; /* the server's clock is between them */
+    atomic_bool over;
+    atomic_int faults, lost, doubled;
+};
+
+extern struct world world;
+
+/* Counts a fault and prints the first twenty. */
+enum fault { FAULT, LOST, DOUBLED };
+void report(enum fault fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The biz_type of a key as an SQL literal; its policy lets a lapsed lease be retried, be unknown or
+   fail. */
+const char *biz_type_of(int key);
+
+/* Sessions. */
+void *session_run(void *session);
+void session_drain(struct session *session); /* ends every key that is young enough */
+bool is_gone(unsigned int error);            /* the connection, not the statement, has failed */
+bool is_young(int key, int64_t clock);
+
+/* Disturbers: threads that end with world.over. */
+void *disturb_clock(void *unused);
+void *disturb_sessions(void *unused);
+void *disturb_days(void *unused);
+
+/* Makes the core of the server wrong in the named way; false: no such name. */
+bool break_core(MYSQL *sql, const char *name);
+
+void check_history(MYSQL *sql);
+
+#endif
