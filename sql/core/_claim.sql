@@ -223,6 +223,12 @@ main: BEGIN
                         SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
                         LEAVE judge;
                     END IF;
+                    IF in_routine <> 'begin' AND @@in_transaction THEN
+                        -- FAILED and UNKNOWN are told to the world, so they must not go back with the
+                        -- caller's transaction: reap() or a claim that commits decides.
+                        SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 1000, out_owner = NULL;
+                        LEAVE judge;
+                    END IF;
                     SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                         UPDATE idem.record r
                            SET r.status = IF(v_on_expiry = 1, 3, 2), r.token = v_new_token,

@@ -8,8 +8,8 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.begin(
     SQL SECURITY DEFINER
     COMMENT '
 START TRANSACTION and claim() in one call. With CLAIMED or RECLAIMED the transaction is open: do the
-work, then CALL idem.commit. With every other state, and with every error but a kill, it has been rolled
-back and nothing is left behind. After a kill (1317, 1969) ROLLBACK yourself.
+work, then CALL idem.commit. With every other state, and with every error but a kill, it is over
+and nothing of the callers is left behind. After a kill (1317, 1969) ROLLBACK yourself.
 
 Parameters, answer and errors as in claim(). 52006 when a transaction is already open: START TRANSACTION
 would commit it.
@@ -54,7 +54,8 @@ BEGIN
         END;
     UNTIL v_again = 0 END REPEAT;
     IF v_state NOT IN ('CLAIMED', 'RECLAIMED') THEN
-        ROLLBACK AND NO CHAIN NO RELEASE;
+        -- Commit: the policy may just have made a lapsed lease FAILED or UNKNOWN, and that is answered.
+        COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     SELECT v_state AS state, v_token AS token, v_attempt AS attempt, v_result AS result,
            IF(v_state = 'RECLAIMED', NULL, v_error) AS error, v_checkpoint AS checkpoint,
