@@ -178,7 +178,8 @@ static void check_claim_pair(const struct event *a, const struct event *b, int k
         report(FAULT, "key %d: attempt %u after attempt %u", key, b->attempt, a->attempt);
 }
 
-/* A committed claim keeps others out until its lease has run out or its owner has let go. */
+/* A committed claim keeps others out until its lease has run out or its owner has let go. The lease
+   counts from the call that got the token; a second claim by its owner does not lengthen it. */
 static void check_lease(const struct event *const *events, size_t count, const struct event *a,
                         const struct event *b, int key)
 {
@@ -188,12 +189,57 @@ static void check_lease(const struct event *const *events, size_t count, const s
     for (size_t i = 0; i < count; i++) {
         const struct event *e = events[i];
 
+        if (is_claimed(e) && e->token == a->token && e->before < a->before)
+            return;
         if ((e->op == FAIL || e->op == RELEASE) && e->before < b->after &&
             e->deed->outcome != ROLLED_BACK && e->error != 52004)
             return;
     }
     report(FAULT, "key %d: taken over with %llu while the lease of %llu ran", key,
            (unsigned long long)b->token, (unsigned long long)a->token);
+}
+
+/* UNKNOWN moves the token on, so who had the claim before is out. */
+static void check_unknown(const struct event *const *events, size_t count, const struct event *u,
+                          int key)
+{
+    if (key % 10 != 0)
+        report(FAULT, "key %d: UNKNOWN against its policy", key);
+    for (size_t i = 0; i < count; i++) {
+        const struct event *a = events[i];
+
+        for (size_t j = 0; j < count && is_issued(a) && issued(a) < u->before; j++) {
+            const struct event *e = events[j];
+
+            if (is_settled(e) && e->error == 0 && e->token == a->token && e->before > u->after)
+                report(FAULT, "key %d: token %llu accepted after UNKNOWN was answered", key,
+                       (unsigned long long)e->token);
+        }
+    }
+}
+
+/* What happened to a key, for whoever looks into a fault. */
+static void print_events(const struct event *const *events, size_t count)
+{
+    static const char *const ops[] = {"claim",   "begin", "finish",     "commit", "fail",
+                                      "release", "renew", "checkpoint", "peek",   "consume"};
+    static const char *const outcomes[] = {"open", "committed", "rolled back", "maybe"};
+
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+
+        fprintf(stderr,
+                "    %8llu-%-8llu %lld session %-3d deed %llu (%s at %llu-%llu)%s: %s%s through "
+                "%s, token "
+                "%llu: error %u, %s by %lld, token %llu, attempt %u\n",
+                (unsigned long long)e->before, (unsigned long long)e->after,
+                (long long)e->clock_before, e->session, (unsigned long long)e->deed->id,
+                outcomes[e->deed->outcome], (unsigned long long)e->deed->end_before,
+                (unsigned long long)e->deed->end_after, e->undone ? " undone" : "", ops[e->op],
+                e->final ? " for good" : "", door_names[e->door],
+                (unsigned long long)(is_settled(e) ? e->token : 0), e->error, e->state,
+                (long long)e->id, (unsigned long long)(is_settled(e) ? 0 : e->token), e->attempt);
+    }
 }
 
 static void check_key(const struct event *const *events, size_t count, int key)
@@ -229,8 +275,8 @@ static void check_key(const struct event *const *events, size_t count, int key)
         if (e->before > over && e->error == 0 &&
             (is_claimed(e) || (e->op == PEEK && !answers(e, "DONE") && !answers(e, "FAILED"))))
             report(FAULT, "key %d: %s after it was over", key, e->state);
-        if (answers(e, "UNKNOWN") && key % 10 != 0)
-            report(FAULT, "key %d: UNKNOWN against its policy", key);
+        if (answers(e, "UNKNOWN"))
+            check_unknown(events, count, e, key);
         if (!is_issued(e))
             continue;
         for (size_t j = 0; j < count; j++) {
@@ -291,6 +337,7 @@ static int by_key(const void *left, const void *right)
 void check_history(MYSQL *sql)
 {
     size_t count = 0, from = 0;
+    int faults, printed = 0;
     const struct event **events;
 
     for (int i = 0; i <= world.plan.sessions; i++)
@@ -308,10 +355,13 @@ void check_history(MYSQL *sql)
         if (to < count && events[to]->key == events[from]->key &&
             (events[to]->op == CONSUME) == (events[from]->op == CONSUME))
             continue;
+        faults = atomic_load(&world.faults);
         if (events[from]->op == CONSUME)
             check_consumed(events + from, to - from, events[from]->key);
         else
             check_key(events + from, to - from, events[from]->key);
+        if (faults != atomic_load(&world.faults) && printed++ < 3)
+            print_events(events + from, to - from);
         from = to;
     }
     check_deeds();
