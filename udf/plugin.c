@@ -13,6 +13,10 @@
 static int init_plugin(void *unused)
 {
     (void)unused;
+#ifdef IDEM_TEST_CLOCK
+    idem_clock_set(
+        idem_settings_test_now_us()); /* an option of the server: it holds over a restart */
+#endif
     if (idem_catalog_start() != 0)
         return 1;
     idem_counters_start();

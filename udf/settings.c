@@ -80,6 +80,11 @@ static void update_test_now_us(MYSQL_THD thd, struct st_mysql_sys_var *variable,
     idem_clock_set(test_now_us);
 }
 
+int64_t idem_settings_test_now_us(void)
+{
+    return test_now_us;
+}
+
 static MYSQL_SYSVAR_LONGLONG(test_now_us, test_now_us, PLUGIN_VAR_RQCMDARG,
                              "Test builds only: the time everybody sees, in microseconds since "
                              "1970 UTC; 0 is the real clock",

@@ -15,5 +15,8 @@ bool idem_settings_get(const char *name, size_t length, int64_t *ret_value);
 
 int64_t idem_settings_partitions_ahead(void);
 int64_t idem_settings_filter_memory_bytes(void);
+#ifdef IDEM_TEST_CLOCK
+int64_t idem_settings_test_now_us(void);
+#endif
 
 #endif

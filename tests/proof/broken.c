@@ -23,7 +23,7 @@ static const struct patch patches[] = {
     {"forget", "maintenance/drop_expired.sql", "idem_setting('retention_days')", "1"},
     /* Filters miss keys. */
     {"bad-filter", "maintenance/seal_days.sql", "LEFT JOIN idem.record r ON r.created_on = v_day",
-     "LEFT JOIN idem.record r ON r.created_on = v_day AND r.idem_key MOD 2"},
+     "LEFT JOIN idem.record r ON r.created_on = v_day AND RIGHT(r.idem_key, 1) < '5'"},
     /* Leases are reaped while they run. */
     {"eager-reap", "maintenance/reap.sql", "r.lease_until <= v_now", "r.lease_until IS NOT NULL"},
     /* finish() takes what is finished already. */

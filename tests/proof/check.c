@@ -178,19 +178,17 @@ static void check_claim_pair(const struct event *a, const struct event *b, int k
         report(FAULT, "key %d: attempt %u after attempt %u", key, b->attempt, a->attempt);
 }
 
-/* A committed claim keeps others out until its lease has run out or its owner has let go. The lease
-   counts from the call that got the token; a second claim by its owner does not lengthen it. */
+/* A committed claim keeps others out until its lease has run out or its owner has let go. The token
+   is the microsecond of the acquisition, or a little ahead of it. */
 static void check_lease(const struct event *const *events, size_t count, const struct event *a,
                         const struct event *b, int key)
 {
     if (!is_claimed(b) || b->token == a->token || issued(a) >= b->before ||
-        b->clock_after >= a->clock_before + LEASE_US)
+        b->clock_after >= (int64_t)a->token - 1000000 + LEASE_US)
         return;
     for (size_t i = 0; i < count; i++) {
         const struct event *e = events[i];
 
-        if (is_claimed(e) && e->token == a->token && e->before < a->before)
-            return;
         if ((e->op == FAIL || e->op == RELEASE) && e->before < b->after &&
             e->deed->outcome != ROLLED_BACK && e->error != 52004)
             return;

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define STEP_MS 4
-#define DAYS 40 /* that pass in a run, if it is long enough */
+#define DAYS 40 /* that pass in a run, but at most one a second */
 #define HOUR_US (INT64_C(3600) * 1000000)
 
 static void pause_ms(long ms)
@@ -52,7 +52,7 @@ static int64_t next_time(int64_t now, int step, int steps, unsigned int *seed)
 
 void *disturb_clock(void *unused)
 {
-    double days = world.plan.seconds * 2 < DAYS ? world.plan.seconds * 2 : DAYS;
+    double days = world.plan.seconds < DAYS ? world.plan.seconds : DAYS;
     int steps = (int)(world.plan.seconds * 1000 / days / STEP_MS), step = 0;
     unsigned int seed = world.plan.seed + 1;
     int64_t now = atomic_load(&world.clock_high);
@@ -95,7 +95,7 @@ void *disturb_sessions(void *unused)
     return unused;
 }
 
-/* Two threads do this, so that every task also meets itself. */
+/* Several threads do this, so that every task also meets itself. */
 void *disturb_days(void *unused)
 {
     static const char *const calls[] = {

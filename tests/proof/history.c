@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define SESSIONS_MAX 1000
-#define DISTURBERS 4
+#define DISTURBERS 5
 
 struct world world;
 
@@ -74,6 +74,7 @@ static void set_up(MYSQL *sql)
     run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)START_US);
     run(sql, "SET GLOBAL idem_retention_days = %d, idem_partitions_ahead = 20", RETENTION_DAYS);
     run(sql, "CALL idem.ensure_partitions()");
+    run(sql, "CALL idem.drop_expired()"); /* the days of the real clock */
     run(sql, "CALL idem.set_policy('unknown', NULL, 'unknown', NULL, NULL, NULL)");
     run(sql, "CALL idem.set_policy('fail', NULL, 'fail', NULL, NULL, NULL)");
     if (world.plan.broken != NULL && !break_core(sql, world.plan.broken)) {
@@ -110,8 +111,8 @@ static void crash_and_restart(void)
 
 static void let_run(void)
 {
-    static void *(*const disturbers[DISTURBERS])(void *) = {disturb_clock, disturb_sessions,
-                                                            disturb_days, disturb_days};
+    static void *(*const disturbers[DISTURBERS])(void *) = {
+        disturb_clock, disturb_sessions, disturb_days, disturb_days, disturb_days};
     pthread_t threads[DISTURBERS];
     int crashes = world.plan.crashes ? 1 + (int)world.plan.seconds / 6 : 0;
 
@@ -183,9 +184,12 @@ int main(int argc, char **argv)
         report(FAULT, "the server's log has errors");
     for (int i = 0; i <= plan.sessions; i++)
         calls += world.sessions[i].event_count;
-    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s days\n", plan.seed, calls,
+    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s, maintenance %s\n", plan.seed, calls,
             atomic_load(&world.head),
-            value(sql, "SELECT DATEDIFF(idem_today(), '2031-12-31') + 1"));
+            value(sql,
+                  "SELECT CONCAT(DATEDIFF(idem_today(), '2031-12-31') + 1, ' days, ', COUNT(*), "
+                  "' sealed') FROM idem.sealed_day"),
+            value(sql, "SELECT GROUP_CONCAT(name, ' ', runs SEPARATOR ', ') FROM idem.task"));
     mysql_close(sql);
     server_stop(world.server);
 

@@ -41,6 +41,8 @@ static void vet(struct session *s, const struct event *event)
     if (error == 1213 || error == 1020 || error == 1317 ||
         (is_gone(error) && error != CR_UNKNOWN_ERROR))
         return;
+    if (error == 1412) /* its snapshot is older than a partition that came or went */
+        return;
     if (is_settling(event->op) && (error == 52004 || error == 1205))
         return;
     if (killed && (error == 1205 || error == 1062 || error == 1526))
