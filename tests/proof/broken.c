@@ -87,3 +87,10 @@ bool break_core(MYSQL *sql, const char *name)
     }
     return found;
 }
+
+void list_breaks(void)
+{
+    for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++)
+        if (i == 0 || strcmp(patches[i].name, patches[i - 1].name) != 0)
+            puts(patches[i].name);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runs one attack and prints its row: attack, runs, faults found, lost, doubled.
+/* Runs one attack and prints its row: attack|calls|faults|lost|doubled.
 
      proof [--seed N] [--seconds S] [--sessions N] [--crash] [--break NAME]
+     proof --list    the names of the breaks
 
    0: nothing found; with --break, which makes the core wrong first: something found. 1: not so. */
 #include "history.h"
@@ -37,10 +38,13 @@ void report(enum fault fault, const char *format, ...)
 
 static struct plan read_options(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},     {"seconds", required_argument, NULL, 't'},
-        {"sessions", required_argument, NULL, 'n'}, {"crash", no_argument, NULL, 'c'},
-        {"break", required_argument, NULL, 'b'},    {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
+                                            {"seconds", required_argument, NULL, 't'},
+                                            {"sessions", required_argument, NULL, 'n'},
+                                            {"crash", no_argument, NULL, 'c'},
+                                            {"break", required_argument, NULL, 'b'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {NULL, 0, NULL, 0}};
     struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24};
     int option;
 
@@ -55,7 +59,10 @@ static struct plan read_options(int argc, char **argv)
             plan.crashes = true;
         else if (option == 'b')
             plan.broken = optarg;
-        else
+        else if (option == 'l') {
+            list_breaks();
+            exit(0);
+        } else
             exit(2);
     }
     if (plan.seconds <= 0 || plan.sessions < 1 || plan.sessions > SESSIONS_MAX) {
@@ -184,12 +191,11 @@ int main(int argc, char **argv)
         report(FAULT, "the server's log has errors");
     for (int i = 0; i <= plan.sessions; i++)
         calls += world.sessions[i].event_count;
-    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s, maintenance %s\n", plan.seed, calls,
+    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s\n", plan.seed, calls,
             atomic_load(&world.head),
-            value(sql,
-                  "SELECT CONCAT(DATEDIFF(idem_today(), '2031-12-31') + 1, ' days, ', COUNT(*), "
-                  "' sealed') FROM idem.sealed_day"),
-            value(sql, "SELECT GROUP_CONCAT(name, ' ', runs SEPARATOR ', ') FROM idem.task"));
+            value(sql, "SELECT CONCAT(DATEDIFF(idem_today(), '2031-12-31') + 1, ' days, ', "
+                       "GROUP_CONCAT(name, ' ', runs SEPARATOR ', '), ', sealed ', "
+                       "(SELECT COUNT(*) FROM idem.sealed_day)) FROM idem.task"));
     mysql_close(sql);
     server_stop(world.server);
 
@@ -199,7 +205,7 @@ int main(int argc, char **argv)
              : plan.crashes      ? ", server killed"
                                  : "");
     faults = atomic_load(&world.faults);
-    printf("%-34s %9zu %13d %6d %8d\n", attack, calls, faults, atomic_load(&world.lost),
+    printf("%s|%zu|%d|%d|%d\n", attack, calls, faults, atomic_load(&world.lost),
            atomic_load(&world.doubled));
     return (faults > 0) != (plan.broken != NULL);
 }
