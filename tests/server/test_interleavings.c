@@ -562,6 +562,30 @@ static void lapsed_lease_follows_the_policy_at_claim_time(void **state)
     }
 }
 
+/* A FAILED or UNKNOWN that was answered must not go back with the asker's transaction, or the late
+   owner could still finish what somebody was told has failed. */
+static void what_the_policy_decided_is_not_rolled_back(void **state)
+{
+    (void)state;
+    run(s1, "CALL idem.set_policy('lapsing', 10, 'fail', NULL, NULL, NULL)");
+    EACH_DOOR(door)
+    {
+        const char *asked_by_begin = fresh_key("lapse"), *asked_inside = fresh_key("lapse");
+
+        at("2031-04-05 12:00:00");
+        assert_string_equal(claim(s1, door, "'lapsing'", asked_by_begin, "NULL").state, "CLAIMED");
+        assert_string_equal(claim(s1, door, "'lapsing'", asked_inside, "NULL").state, "CLAIMED");
+        set_clock(s1, "2031-04-05 12:00:11");
+        assert_string_equal(begin(s2, door, "'lapsing'", asked_by_begin, "NULL").state, "FAILED");
+        assert_int_equal(finish(s1, door, "'lapsing'", asked_by_begin, "NULL", "'{}'"), 52004);
+        run(s2, "BEGIN");
+        assert_string_equal(claim(s2, door, "'lapsing'", asked_inside, "NULL").state,
+                            "IN_PROGRESS");
+        run(s2, "ROLLBACK");
+        assert_string_equal(claim(s2, door, "'lapsing'", asked_inside, "NULL").state, "FAILED");
+    }
+}
+
 /* A row of the same key in another day can only be a leftover of something that never happens;
    still nobody is granted a lapsed lease while there is one. */
 static void a_take_over_looks_at_the_other_days_too(void **state)
@@ -785,6 +809,7 @@ int main(void)
         T(case_10_case_36_lapsed_lease_goes_to_one_and_the_late_owner_is_refused),
         T(case_32_clock_going_back_never_shortens_a_lease),
         T(lapsed_lease_follows_the_policy_at_claim_time),
+        T(what_the_policy_decided_is_not_rolled_back),
         T(a_take_over_looks_at_the_other_days_too),
         T(case_08_case_11_a_held_key_is_answered_at_once),
         T(different_keys_never_block_each_other),
