@@ -178,13 +178,29 @@ static void check_claim_pair(const struct event *a, const struct event *b, int k
         report(FAULT, "key %d: attempt %u after attempt %u", key, b->attempt, a->attempt);
 }
 
-/* A committed claim keeps others out until its lease has run out or its owner has let go. The token
-   is the microsecond of the acquisition, or a little ahead of it. */
+/* The earliest that the lease of a claim can have begun: at the call that got the token, which may
+   be an earlier one of the same session whose answer was lost in a kill. (Not the token's time: the
+   clock may have jumped inside the call.) */
+static int64_t lease_start(const struct event *const *events, size_t count, const struct event *a)
+{
+    int64_t start = a->clock_before;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+
+        if (e->op <= BEGIN && e->session == a->session && e->clock_before < start &&
+            (e->token == a->token || e->deed->outcome == MAYBE))
+            start = e->clock_before;
+    }
+    return start;
+}
+
+/* A committed claim keeps others out until its lease has run out or its owner has let go. */
 static void check_lease(const struct event *const *events, size_t count, const struct event *a,
                         const struct event *b, int key)
 {
     if (!is_claimed(b) || b->token == a->token || issued(a) >= b->before ||
-        b->clock_after >= (int64_t)a->token - 1000000 + LEASE_US)
+        b->clock_after >= lease_start(events, count, a) + LEASE_US)
         return;
     for (size_t i = 0; i < count; i++) {
         const struct event *e = events[i];

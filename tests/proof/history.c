@@ -2,6 +2,7 @@
 /* Runs one attack and prints its row: attack|calls|faults|lost|doubled.
 
      proof [--seed N] [--seconds S] [--sessions N] [--crash] [--break NAME]
+     proof --hostile [--seed N] [--seconds S]
      proof --list    the names of the breaks
 
    0: nothing found; with --break, which makes the core wrong first: something found. 1: not so. */
@@ -38,13 +39,11 @@ void report(enum fault fault, const char *format, ...)
 
 static struct plan read_options(int argc, char **argv)
 {
-    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
-                                            {"seconds", required_argument, NULL, 't'},
-                                            {"sessions", required_argument, NULL, 'n'},
-                                            {"crash", no_argument, NULL, 'c'},
-                                            {"break", required_argument, NULL, 'b'},
-                                            {"list", no_argument, NULL, 'l'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'},     {"seconds", required_argument, NULL, 't'},
+        {"sessions", required_argument, NULL, 'n'}, {"crash", no_argument, NULL, 'c'},
+        {"break", required_argument, NULL, 'b'},    {"list", no_argument, NULL, 'l'},
+        {"hostile", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24};
     int option;
 
@@ -55,6 +54,8 @@ static struct plan read_options(int argc, char **argv)
             plan.seconds = strtod(optarg, NULL);
         else if (option == 'n')
             plan.sessions = atoi(optarg);
+        else if (option == 'h')
+            plan.hostile = true;
         else if (option == 'c')
             plan.crashes = true;
         else if (option == 'b')
@@ -162,50 +163,56 @@ static void make_world(struct plan plan)
     world.server = server_start(plan.crashes ? durable : NULL);
 }
 
-int main(int argc, char **argv)
+/* Lets the sessions run and checks what came of it; the number of calls. */
+static size_t history_run(void)
 {
-    struct plan plan = read_options(argc, argv);
-    char attack[64];
+    MYSQL *sql = server_connect(world.server);
     size_t calls = 0;
-    MYSQL *sql;
-    int faults;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    make_world(plan);
-    sql = server_connect(world.server);
     set_up(sql);
     mysql_close(sql);
     let_run();
 
     sql = server_connect(world.server);
     /* Every lease has run out; what is unfinished can be ended. */
-    run(sql, "SET GLOBAL idem_test_now_us = %lld",
-        (long long)(atomic_load(&world.clock_high) + 2 * LEASE_US));
-    run(sql, "CALL idem.ensure_partitions()");
-    atomic_store(&world.clock_high, atomic_load(&world.clock_high) + 2 * LEASE_US);
+    atomic_fetch_add(&world.clock_high, 2 * LEASE_US);
+    run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)atomic_load(&world.clock_high));
     atomic_store(&world.clock_low, atomic_load(&world.clock_high));
+    run(sql, "CALL idem.ensure_partitions()");
     session_drain(&world.sessions[0]);
     check_history(sql);
-    if (server_log_contains(world.server, "got signal") ||
-        server_log_contains(world.server, "[ERROR] InnoDB"))
-        report(FAULT, "the server's log has errors");
-    for (int i = 0; i <= plan.sessions; i++)
+    for (int i = 0; i <= world.plan.sessions; i++)
         calls += world.sessions[i].event_count;
-    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s\n", plan.seed, calls,
+    fprintf(stderr, "  seed %u: %zu calls, %d keys, %s\n", world.plan.seed, calls,
             atomic_load(&world.head),
             value(sql, "SELECT CONCAT(DATEDIFF(idem_today(), '2031-12-31') + 1, ' days, ', "
                        "GROUP_CONCAT(name, ' ', runs SEPARATOR ', '), ', sealed ', "
                        "(SELECT COUNT(*) FROM idem.sealed_day)) FROM idem.task"));
     mysql_close(sql);
+    return calls;
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = read_options(argc, argv);
+    size_t calls;
+    int faults;
+
+    make_world(plan);
+    calls = plan.hostile ? hostile_run() : history_run();
+    if (server_log_contains(world.server, "got signal") ||
+        server_log_contains(world.server, "[ERROR] InnoDB"))
+        report(FAULT, "the server's log has errors");
     server_stop(world.server);
 
-    snprintf(attack, sizeof(attack), "%s%s",
-             plan.broken != NULL ? "the checker sees it: " : "history",
-             plan.broken != NULL ? plan.broken
-             : plan.crashes      ? ", server killed"
-                                 : "");
     faults = atomic_load(&world.faults);
-    printf("%s|%zu|%d|%d|%d\n", attack, calls, faults, atomic_load(&world.lost),
-           atomic_load(&world.doubled));
+    printf("%s%s|%zu|%d|%d|%d\n",
+           plan.broken != NULL ? "the checker sees it: "
+           : plan.hostile      ? "hostile callers"
+                               : "history",
+           plan.broken != NULL ? plan.broken
+           : plan.crashes      ? ", server killed"
+                               : "",
+           calls, faults, atomic_load(&world.lost), atomic_load(&world.doubled));
     return (faults > 0) != (plan.broken != NULL);
 }

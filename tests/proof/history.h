@@ -78,6 +78,7 @@ struct plan {
     unsigned int seed;
     double seconds;
     int sessions;
+    bool hostile; /* callers, instead of busy ones */
     bool crashes; /* kill -9 and restart the server */
     const char *broken;
 };
@@ -121,5 +122,8 @@ bool break_core(MYSQL *sql, const char *name);
 void list_breaks(void);
 
 void check_history(MYSQL *sql);
+
+/* The attack by hostile callers; how many calls it made. */
+size_t hostile_run(void);
 
 #endif
