@@ -29,6 +29,9 @@ static const struct patch patches[] = {
     /* finish() takes what is finished already. */
     {"finish-twice", "core/_settle.sql", "r.biz_type = in_biz_type AND r.status = 0",
      "r.biz_type = in_biz_type"},
+    /* Values go into SQL text as they are (for --hostile). */
+    {"bare-literal", "guards/_literal.sql", "CONCAT('_utf8mb4 X''', HEX(v_text), '''')",
+     "CONCAT('''', v_text, '''')"},
 };
 
 static char *read_source(const char *name)
@@ -91,6 +94,7 @@ bool break_core(MYSQL *sql, const char *name)
 void list_breaks(void)
 {
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++)
-        if (i == 0 || strcmp(patches[i].name, patches[i - 1].name) != 0)
+        if (strncmp(patches[i].file, "guards/", 7) != 0 &&
+            (i == 0 || strcmp(patches[i].name, patches[i - 1].name) != 0))
             puts(patches[i].name);
 }

@@ -119,7 +119,7 @@ void *disturb_days(void *unused);
 
 /* Makes the core of the server wrong in the named way; false: no such name. */
 bool break_core(MYSQL *sql, const char *name);
-void list_breaks(void);
+void list_breaks(void); /* those that a history shows */
 
 void check_history(MYSQL *sql);
 

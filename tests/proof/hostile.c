@@ -13,37 +13,40 @@
 #define BYTES 70000
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const calls[] = {
-    "CALL idem.claim(?, ?, ?)",
-    "SELECT idem_claim(?, ?, ?)",
-    "CALL idem.claim_into(?, ?, ?, 0, @s, @t, @d)",
-    "CALL idem.begin(?, ?, ?)",
-    "SELECT idem_begin(?, ?, ?)",
-    "CALL idem.consume(?, ?, ?)",
-    "SELECT idem_consume(?, ?, ?)",
-    "CALL idem.finish(?, ?, NULL, ?)",
-    "SELECT idem_finish(?, ?, ?)",
-    "CALL idem.commit(?, ?, NULL, ?)",
-    "SELECT idem_commit(?, ?, ?)",
-    "CALL idem.fail(?, ?, NULL, ?, 1)",
-    "SELECT idem_fail(?, ?, ?, 1)",
-    "CALL idem.checkpoint(?, ?, NULL, ?)",
-    "SELECT idem_checkpoint(?, ?, ?)",
-    "CALL idem.release(?, ?, NULL)",
-    "SELECT idem_release(?, ?)",
-    "CALL idem.renew(?, ?, NULL, NULL)",
-    "SELECT idem_renew(?, ?)",
-    "CALL idem.peek(?, ?)",
-    "SELECT idem_peek(?, ?)",
-    "CALL idem.consume_many(?, ?)",
-    "SELECT idem_consume_many(?, ?)",
-    "SELECT idem_key(?, ?, ?), idem_payload_hash(?)",
+/* A call, and arguments with which it gets far. */
+static const struct {
+    const char *text, *good[4];
+} calls[] = {
+    {"CALL idem.claim(?, ?, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_claim(?, ?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.claim_into(?, ?, ?, 0, @s, @t, @d)", {"p", "k", "{}"}},
+    {"CALL idem.begin(?, ?, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_begin(?, ?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.consume(?, ?, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_consume(?, ?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.finish(?, ?, NULL, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_finish(?, ?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.commit(?, ?, NULL, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_commit(?, ?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.fail(?, ?, NULL, ?, 1)", {"p", "k", "{}"}},
+    {"SELECT idem_fail(?, ?, ?, 1)", {"p", "k", "{}"}},
+    {"CALL idem.checkpoint(?, ?, NULL, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_checkpoint(?, ?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.release(?, ?, NULL)", {"p", "k", "{}"}},
+    {"SELECT idem_release(?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.renew(?, ?, NULL, NULL)", {"p", "k", "{}"}},
+    {"SELECT idem_renew(?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.peek(?, ?)", {"p", "k", "{}"}},
+    {"SELECT idem_peek(?, ?)", {"p", "k", "{}"}},
+    {"CALL idem.consume_many(?, ?)", {"p", "[\"a\",\"b\"]"}},
+    {"SELECT idem_consume_many(?, ?)", {"p", "[\"a\",\"b\"]"}},
+    {"SELECT idem_key(?, ?, ?), idem_payload_hash(?)", {"a", "b", "c", "{}"}},
     /* From here on the server's own errors about values are in order. */
-    "CALL idem.transition('m', ?, ?, ?, @o, @s)",
-    "CALL idem.transition(?, ?, ?, NULL, @o, @s)",
-    "CALL idem.apply_snapshot('s', ?, 1, ?, @o)",
-    "CALL idem.apply_delta(?, ?, ?, ?, @o, @e)",
-    "CALL idem.compare_and_set('s', ?, ?, ?, @o)",
+    {"CALL idem.transition('m', ?, ?, ?, @o, @s)", {"42", "PAID", "{\"note\":\"x\"}"}},
+    {"CALL idem.transition(?, ?, ?, NULL, @o, @s)", {"m", "42", "NEW"}},
+    {"CALL idem.apply_snapshot('s', ?, 1, ?, @o)", {"42", "{\"note\":\"x\"}"}},
+    {"CALL idem.apply_delta(?, ?, ?, ?, @o, @e)", {"s", "42", "1", "{\"note\":\"x\"}"}},
+    {"CALL idem.compare_and_set('s', ?, ?, ?, @o)", {"42", "1", "{\"note\":\"x\"}"}},
 };
 #define GUARDS_FROM 24
 
@@ -106,16 +109,24 @@ static const char *const pieces[] = {
     "' AND test.attack() AND '",
     "` = test.attack(), `",
 };
-static const char *const plausible[] = {"p", "k",   "42", "{}", "{\"note\":\"x\"}", "[\"a\",\"b\"]",
-                                        "7", "PAID"};
+/* Text that is well formed where a JSON object of columns is due. */
+static const char *const objects[] = {
+    "{\"note\":\"x', note = test.attack(), note = '\"}",
+    "{\"note\":\"' OR test.attack() OR '\"}",
+    "{\"note\":\"\\', note = test.attack() -- \"}",
+    "{\"note\":{\"$hex\":\"27' OR test.attack() -- \"}}",
+    "{\"note` = test.attack(), `note\":1}",
+    "{\"version\":{\"$add\":\"test.attack()\"}}",
+};
 
-static size_t compose(unsigned int *seed, char *to)
+static size_t compose(unsigned int *seed, const char *good, char *to)
 {
     size_t length = 0;
-    int parts = rand_r(seed) % 6;
+    int parts = rand_r(seed) % 6, kind = rand_r(seed) % 10;
 
-    if (rand_r(seed) % 2) {
-        strcpy(to, plausible[(size_t)rand_r(seed) % COUNT(plausible)]);
+    if (kind < 7) {
+        strcpy(to,
+               kind == 0 || good == NULL ? objects[(size_t)rand_r(seed) % COUNT(objects)] : good);
         return strlen(to);
     }
     for (int i = 0; i < parts; i++) {
@@ -138,7 +149,7 @@ static size_t compose(unsigned int *seed, char *to)
 }
 
 /* The error number of the call. */
-static unsigned int attack(MYSQL *sql, const char *call, unsigned int *seed)
+static unsigned int attack(MYSQL *sql, size_t call, unsigned int *seed)
 {
     static char texts[4][BYTES];
     MYSQL_BIND binds[4] = {0};
@@ -148,9 +159,9 @@ static unsigned int attack(MYSQL *sql, const char *call, unsigned int *seed)
     for (int i = 0; i < 4; i++) {
         binds[i].buffer_type = rand_r(seed) % 20 == 0 ? MYSQL_TYPE_NULL : MYSQL_TYPE_STRING;
         binds[i].buffer = texts[i];
-        binds[i].buffer_length = compose(seed, texts[i]);
+        binds[i].buffer_length = compose(seed, calls[call].good[i], texts[i]);
     }
-    if (mysql_stmt_prepare(statement, call, strlen(call)) != 0 ||
+    if (mysql_stmt_prepare(statement, calls[call].text, strlen(calls[call].text)) != 0 ||
         mysql_stmt_bind_param(statement, binds) != 0 || mysql_stmt_execute(statement) != 0)
         error = mysql_stmt_errno(statement);
     while (error == 0) {
@@ -222,6 +233,8 @@ size_t hostile_run(void)
     size_t count = 0;
 
     set_up(observer);
+    if (world.plan.broken != NULL && !break_core(observer, world.plan.broken))
+        abort();
     snprintf(
         state, sizeof(state), "0 %s %s %s %s NEW0untouched",
         strdup(value(observer, "SELECT COUNT(*) FROM idem.access")),
@@ -236,14 +249,14 @@ size_t hostile_run(void)
 
         if (count % 50 == 0)
             sql = dress(sql, &seed);
-        error = attack(sql, calls[call], &seed);
+        error = attack(sql, call, &seed);
         count++;
         if (error >= 2000 && error < 3000) {
-            report(FAULT, "%s: error %u, the server is gone", calls[call], error);
+            report(FAULT, "%s: error %u, the server is gone", calls[call].text, error);
             break;
         }
         if (error != 0 && (error < 52001 || error > 52010) && call < GUARDS_FROM)
-            report(FAULT, "%s: error %u: %s", calls[call], error, mysql_error(sql));
+            report(FAULT, "%s: error %u: %s", calls[call].text, error, mysql_error(sql));
         if (rand_r(&seed) % 3 == 0)
             run(sql, "ROLLBACK");
         if (count % 200 == 0)

@@ -43,9 +43,11 @@ attack() {
 printf '%-36s %5s %9s %13s %6s %8s\n' attack runs calls 'faults found' lost doubled
 attack "$minutes" --seconds 30
 attack "$minutes" --seconds 30 --crash
+attack "$minutes" --seconds 10 --hostile
 for broken in $("$build/tests/proof" --list); do
     attack 1 --seconds 10 --break "$broken"
 done
+attack 1 --seconds 10 --hostile --break bare-literal
 if [ "$failed" -ne 0 ]; then
     echo "proof: FAILED: an attack found something, or a broken core was not seen"
     exit 1
