@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PATCHED_BYTES 131072 /* twice the largest source */
+
 struct patch {
     const char *name, *file, *from, *to;
 };
@@ -54,19 +56,17 @@ static void replace_routine(MYSQL *sql, const struct patch *patch)
 {
     char *source = read_source(patch->file);
     char *at = strstr(source, "CREATE OR REPLACE"), *end = at != NULL ? strstr(at, "$$") : NULL;
-    char *patched = calloc(2, 65536), *hit;
+    char *patched = calloc(1, PATCHED_BYTES), *hit;
+    size_t length = 0;
     int hits = 0;
 
     if (end == NULL || patched == NULL)
         abort();
     *end = '\0';
-    while ((hit = strstr(at, patch->from)) != NULL) {
-        strncat(patched, at, (size_t)(hit - at));
-        strcat(patched, patch->to);
-        at = hit + strlen(patch->from);
-        hits++;
-    }
-    strcat(patched, at);
+    for (; (hit = strstr(at, patch->from)) != NULL; hits++, at = hit + strlen(patch->from))
+        length += (size_t)snprintf(patched + length, PATCHED_BYTES - length, "%.*s%s",
+                                   (int)(hit - at), at, patch->to);
+    snprintf(patched + length, PATCHED_BYTES - length, "%s", at);
     if (hits == 0) {
         fprintf(stderr, "proof: %s: no \"%s\" in %s any more\n", patch->name, patch->from,
                 patch->file);

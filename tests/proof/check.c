@@ -356,14 +356,14 @@ void check_history(MYSQL *sql)
 
     for (int i = 0; i <= world.plan.sessions; i++)
         count += world.sessions[i].event_count;
-    events = calloc(count + 1, sizeof(*events));
+    events = calloc(count + 1, sizeof(struct event *));
     if (events == NULL)
         abort();
     count = 0;
     for (int i = 0; i <= world.plan.sessions; i++)
         for (size_t n = 0; n < world.sessions[i].event_count; n++)
             events[count++] = world.sessions[i].events[n];
-    qsort(events, count, sizeof(*events), by_key);
+    qsort(events, count, sizeof(struct event *), by_key);
     load_tables(sql);
     for (size_t to = 1; to <= count; to++) {
         if (to < count && events[to]->key == events[from]->key &&

@@ -125,9 +125,9 @@ static size_t compose(unsigned int *seed, const char *good, char *to)
     int parts = rand_r(seed) % 6, kind = rand_r(seed) % 10;
 
     if (kind < 7) {
-        strcpy(to,
-               kind == 0 || good == NULL ? objects[(size_t)rand_r(seed) % COUNT(objects)] : good);
-        return strlen(to);
+        return (size_t)snprintf(
+            to, BYTES, "%s",
+            kind == 0 || good == NULL ? objects[(size_t)rand_r(seed) % COUNT(objects)] : good);
     }
     for (int i = 0; i < parts; i++) {
         const char *piece = pieces[(size_t)rand_r(seed) % COUNT(pieces)];
@@ -136,8 +136,7 @@ static size_t compose(unsigned int *seed, const char *good, char *to)
             to[length++] = (char)rand_r(seed); /* also NUL */
             continue;
         }
-        memcpy(to + length, piece, strlen(piece));
-        length += strlen(piece);
+        length += (size_t)snprintf(to + length, BYTES - length, "%s", piece);
     }
     if (rand_r(seed) % 200 == 0) {
         size_t more = (size_t)rand_r(seed) % 66000;
@@ -210,15 +209,21 @@ static MYSQL *dress(MYSQL *sql, unsigned int *seed)
     return sql;
 }
 
+/* What changes when a statement of an attacker has run. */
+static const char *look(MYSQL *sql)
+{
+    return value(
+        sql,
+        "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM test.ran), (SELECT COUNT(*) FROM "
+        "idem.access), (SELECT COUNT(*) FROM mysql.global_priv), (SELECT COUNT(*) FROM "
+        "information_schema.tables WHERE table_schema IN ('idem', 'test')), (SELECT COUNT(*) FROM "
+        "information_schema.routines), (SELECT CONCAT(state, version, note) FROM test.orders "
+        "WHERE id = 'sentinel'))");
+}
+
 static void check(MYSQL *sql, const char *state)
 {
-    const char *found =
-        value(sql, "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM test.ran), (SELECT "
-                   "COUNT(*) FROM idem.access), (SELECT COUNT(*) FROM mysql.global_priv), "
-                   "(SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN "
-                   "('idem', 'test')), (SELECT COUNT(*) FROM information_schema.routines), "
-                   "(SELECT CONCAT(state, version, note) FROM test.orders WHERE id = "
-                   "'sentinel'))");
+    const char *found = look(sql);
 
     if (strcmp(found, state) != 0)
         report(FAULT, "an attacker's statement ran: %s instead of %s", found, state);
@@ -235,14 +240,7 @@ size_t hostile_run(void)
     set_up(observer);
     if (world.plan.broken != NULL && !break_core(observer, world.plan.broken))
         abort();
-    snprintf(
-        state, sizeof(state), "0 %s %s %s %s NEW0untouched",
-        strdup(value(observer, "SELECT COUNT(*) FROM idem.access")),
-        strdup(value(observer, "SELECT COUNT(*) FROM mysql.global_priv")),
-        strdup(value(observer, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema "
-                               "IN ('idem', 'test')")),
-        strdup(value(observer, "SELECT COUNT(*) FROM information_schema.routines")));
-    check(observer, state);
+    snprintf(state, sizeof(state), "%s", look(observer));
     while (time(NULL) < end && atomic_load(&world.faults) < 20) {
         size_t call = (size_t)rand_r(&seed) % COUNT(calls);
         unsigned int error;
