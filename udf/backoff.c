@@ -33,6 +33,7 @@ bool idem_backoff_retryable(int64_t error_number)
         1203,  1226,                   /* per-account connection limits */
         1205,                          /* lock wait timeout */
         1213,                          /* deadlock: the transaction was rolled back */
+        1412,                          /* the snapshot is older than a change of partitions */
         1927,                          /* connection was killed */
         2002,  2003, 2006, 2013, 2055, /* client: cannot connect, gone away, lost */
         52005,                         /* NOT_READY */

@@ -9,7 +9,7 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.begin(
     COMMENT '
 START TRANSACTION and claim() in one call. With CLAIMED or RECLAIMED the transaction is open: do the
 work, then CALL idem.commit. With every other state, and with every error but a kill, it is over
-and nothing of the callers is left behind. After a kill (1317, 1969) ROLLBACK yourself.
+and nothing of the caller''s is left behind. After a kill (1317, 1969) ROLLBACK yourself.
 
 Parameters, answer and errors as in claim(). 52006 when a transaction is already open: START TRANSACTION
 would commit it.

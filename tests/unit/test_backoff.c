@@ -57,9 +57,29 @@ static void extreme_numbers_neither_overflow_nor_divide_by_zero(void **state)
 
 static void retryable_are_lost_transactions_and_connections_and_nothing_else(void **state)
 {
-    static const int64_t yes[] = {
-        1020, 1040, 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161,
-        1203, 1205, 1213, 1226, 1927, 2002, 2003, 2006, 2013, 2055, IDEM_E_NOT_READY};
+    static const int64_t yes[] = {1020,
+                                  1040,
+                                  1047,
+                                  1053,
+                                  1077,
+                                  1079,
+                                  1152,
+                                  1158,
+                                  1159,
+                                  1160,
+                                  1161,
+                                  1203,
+                                  1205,
+                                  1213,
+                                  1226,
+                                  1412,
+                                  1927,
+                                  2002,
+                                  2003,
+                                  2006,
+                                  2013,
+                                  2055,
+                                  IDEM_E_NOT_READY};
     static const int64_t no[] = {-1213,
                                  INT64_MIN,
                                  INT64_MAX,
