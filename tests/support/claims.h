@@ -29,8 +29,8 @@ struct answer consume(MYSQL *sql, enum door door, const char *consumer, const ch
                       const char *payload);
 struct answer peek(MYSQL *sql, enum door door, const char *biz_type, const char *key);
 
-/* These return the error number, 0 for success; CR_UNKNOWN_ERROR when the UDF door answered nothing and
-   no error. token may be "NULL". */
+/* These return the error number, 0 for success; CR_UNKNOWN_ERROR when the UDF door answered nothing
+   and no error. token may be "NULL". */
 unsigned int finish(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                     const char *token, const char *result);
 unsigned int commit(MYSQL *sql, enum door door, const char *biz_type, const char *key,
