@@ -32,7 +32,7 @@ main: BEGIN
                    @@binlog_format = 'STATEMENT' AND @@log_bin AND @@sql_log_bin);
     DECLARE v_limit INT UNSIGNED;
     DECLARE v_to TINYINT UNSIGNED;
-    DECLARE v_locked, v_changed BOOLEAN DEFAULT FALSE;
+    DECLARE v_locked, v_owned BOOLEAN DEFAULT FALSE;
     DECLARE v_waited_ms BIGINT UNSIGNED DEFAULT 0;
     DECLARE v_status TINYINT UNSIGNED DEFAULT NULL;
     DECLARE v_biz_type VARBINARY(64) DEFAULT NULL;
@@ -76,7 +76,7 @@ main: BEGIN
                    DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL in_token MICROSECOND));
 
     attempts: LOOP
-        SET v_locked = FALSE, v_changed = FALSE;
+        SET v_locked = FALSE, v_owned = FALSE;
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1205
             BEGIN
@@ -104,9 +104,9 @@ main: BEGIN
                    AND r.biz_type = in_biz_type AND r.status = 0
                    AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
                                                AND r.owner_epoch = idem_epoch()));
-            SET v_changed = NOT v_locked AND ROW_COUNT() = 1;
+            SET v_owned = NOT v_locked AND ROW_COUNT() = 1;
         END;
-        IF v_changed THEN
+        IF v_owned THEN
             SET v_token = idem_ack(CASE in_routine WHEN 'renew' THEN 'RENEWED'
                                         WHEN 'checkpoint' THEN 'CHECKPOINTED'
                                         ELSE ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED') END);
@@ -144,8 +144,10 @@ main: BEGIN
                 SET v_status = 0; -- another session's claim or take-over that is not committed
             END;
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                SELECT r.biz_type, r.status, r.token, r.created_on
-                  INTO v_biz_type, v_status, v_token, v_found
+                SELECT r.biz_type, r.status, r.token, r.created_on,
+                       r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
+                                              AND r.owner_epoch = idem_epoch())
+                  INTO v_biz_type, v_status, v_token, v_found, v_owned
                   FROM JSON_TABLE(COALESCE(idem_look_days('', in_key, '1970-01-01'), '[]'), '$[*]'
                                   COLUMNS (day DATE PATH '$')) d
                   STRAIGHT_JOIN idem.record r
@@ -153,7 +155,7 @@ main: BEGIN
                  LIMIT 1
                   LOCK IN SHARE MODE;
         END;
-        IF v_status = 0 AND v_token = in_token THEN
+        IF v_status = 0 AND v_owned THEN -- the caller's after all
             SET v_day = v_found;
             ITERATE attempts;
         END IF;
