@@ -1,5 +1,28 @@
 # Joins INPUTS into OUTPUT and fills in the version and the functions to drop (those of library.sql).
+#
+# `-- @include FILE` and lines `--   NAME=value` below it become the text of FILE with {NAME} replaced by value:
+# for a rule that must stand in several routines, because a CALL would cost half as much as the rule itself.
 cmake_minimum_required(VERSION 3.25)
+
+function(include_parts variable)
+    set(text "${${variable}}")
+    while(text MATCHES "\n *-- @include ([^ \n]+)((\n *--   [A-Z_]+=[^\n]+)*)\n")
+        set(lines "${CMAKE_MATCH_0}")
+        set(arguments "${CMAKE_MATCH_2}\n")
+        file(READ ${SQL_FOLDER}/${CMAKE_MATCH_1} part)
+        while(arguments MATCHES "^\n *--   ([A-Z_]+)=([^\n]+)")
+            string(LENGTH "${CMAKE_MATCH_0}" length)
+            string(REPLACE "{${CMAKE_MATCH_1}}" "${CMAKE_MATCH_2}" part "${part}")
+            string(SUBSTRING "${arguments}" ${length} -1 arguments)
+        endwhile()
+        if(part MATCHES "{[A-Z_]+}")
+            message(FATAL_ERROR "${lines} does not say ${CMAKE_MATCH_0}")
+        endif()
+        string(REPLACE "${lines}" "\n${part}" text "${text}")
+    endwhile()
+    set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+
 file(STRINGS ${LIBRARY_SQL} created REGEX "^CREATE OR REPLACE (AGGREGATE )?FUNCTION")
 set(IDEM_DROP_FUNCTIONS "")
 foreach(line IN LISTS created)
@@ -9,6 +32,7 @@ endforeach()
 file(WRITE ${OUTPUT}.new "")
 foreach(input IN LISTS INPUTS)
     file(READ ${input} text)
+    include_parts(text)
     string(REPLACE "@PROJECT_VERSION@" "${PROJECT_VERSION}" text "${text}")
     string(REPLACE "@IDEM_DROP_FUNCTIONS@" "${IDEM_DROP_FUNCTIONS}" text "${text}")
     file(APPEND ${OUTPUT}.new "${text}\n")

@@ -3,7 +3,6 @@
 #include "clock.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,13 +43,44 @@ int64_t idem_clock_today(int64_t ahead)
     return newest;
 }
 
+/* strftime() and snprintf() take a fifth of a claim's own time. */
+static void put(char *text, int digits, int64_t value)
+{
+    for (int i = digits - 1; i >= 0; i--, value /= 10)
+        text[i] = (char)('0' + value % 10);
+}
+
+static void put_date(const struct tm *utc, char ret_text[IDEM_DATE_LENGTH + 1])
+{
+    put(ret_text, 4, utc->tm_year + 1900);
+    put(ret_text + 5, 2, utc->tm_mon + 1);
+    put(ret_text + 8, 2, utc->tm_mday);
+    ret_text[4] = ret_text[7] = '-';
+    ret_text[IDEM_DATE_LENGTH] = '\0';
+}
+
 void idem_clock_date(int64_t day, char ret_text[IDEM_DATE_LENGTH + 1])
 {
     time_t seconds = (time_t)(day * 86400);
     struct tm utc;
 
-    gmtime_r(&seconds, &utc);
-    strftime(ret_text, IDEM_DATE_LENGTH + 1, "%Y-%m-%d", &utc);
+    put_date(gmtime_r(&seconds, &utc), ret_text);
+}
+
+void idem_clock_datetime(int64_t us, char ret_text[IDEM_DATETIME_LENGTH + 1])
+{
+    time_t seconds = (time_t)(us / 1000000);
+    struct tm utc;
+
+    put_date(gmtime_r(&seconds, &utc), ret_text);
+    put(ret_text + 11, 2, utc.tm_hour);
+    put(ret_text + 14, 2, utc.tm_min);
+    put(ret_text + 17, 2, utc.tm_sec);
+    put(ret_text + 20, 6, us % 1000000);
+    ret_text[10] = ' ';
+    ret_text[13] = ret_text[16] = ':';
+    ret_text[19] = '.';
+    ret_text[IDEM_DATETIME_LENGTH] = '\0';
 }
 
 bool idem_clock_parse_date(const char *text, size_t length, int64_t *ret_day)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IDEM_DATE_LENGTH 10 /* YYYY-MM-DD */
+#define IDEM_DATE_LENGTH 10     /* YYYY-MM-DD */
+#define IDEM_DATETIME_LENGTH 26 /* YYYY-MM-DD HH:MM:SS.ffffff */
 
 /* Microseconds since 1970-01-01 00:00 UTC. A build with the test clock answers that one while set.
  */
@@ -24,6 +25,9 @@ int64_t idem_clock_today(int64_t ahead);
 
 /* Writes day as YYYY-MM-DD and a NUL. Years 1970-9999. */
 void idem_clock_date(int64_t day, char ret_text[IDEM_DATE_LENGTH + 1]);
+
+/* Writes microseconds since 1970 as YYYY-MM-DD HH:MM:SS.ffffff and a NUL. Years 1970-9999. */
+void idem_clock_datetime(int64_t us, char ret_text[IDEM_DATETIME_LENGTH + 1]);
 
 /* The day that YYYY-MM-DD names; false if it names none. */
 bool idem_clock_parse_date(const char *text, size_t length, int64_t *ret_day);

@@ -7,6 +7,7 @@
 #include "utf8.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,11 @@ struct reader {
     struct member *members;
     size_t member_count;
     size_t member_room;
-    struct frame frames[IDEM_JSON_DEPTH];
     size_t depth;
+    size_t depth_limit; /* at most IDEM_JSON_DEPTH */
     enum idem_json_status status;
     enum idem_json_status flaw; /* has no single meaning, if it turns out to be JSON to its end */
+    struct frame frames[IDEM_JSON_DEPTH]; /* the first `depth` are good */
 };
 
 static bool stop(struct reader *r, enum idem_json_status status)
@@ -321,7 +323,7 @@ static bool sort_members(struct reader *r, const struct frame *frame)
 
 static bool open_container(struct reader *r, bool object)
 {
-    if (r->depth == IDEM_JSON_DEPTH)
+    if (r->depth == r->depth_limit)
         return stop(r, IDEM_JSON_DEEP);
     r->at++;
     if (!emit(r, object ? "{" : "[", 1))
@@ -441,12 +443,22 @@ static void read_text(struct reader *r)
     } while (next_value(r));
 }
 
+/* Without an initializer: that would clear the frames, which costs more than reading a short text.
+ */
+static void start(struct reader *r, const char *text, size_t length, size_t depth)
+{
+    memset(r, 0, offsetof(struct reader, frames));
+    r->at = (const unsigned char *)text;
+    r->end = r->at + length;
+    r->depth_limit = depth;
+}
+
 enum idem_json_status idem_json_canonical(const char *text, size_t length,
                                           unsigned char **ret_bytes, size_t *ret_length)
 {
-    struct reader r = {.at = (const unsigned char *)text,
-                       .end = (const unsigned char *)text + length};
+    struct reader r;
 
+    start(&r, text, length, IDEM_JSON_DEPTH);
     read_text(&r);
     free(r.members);
     if (r.status == IDEM_JSON_OK)
@@ -458,4 +470,15 @@ enum idem_json_status idem_json_canonical(const char *text, size_t length,
     *ret_bytes = r.out;
     *ret_length = r.out_length;
     return IDEM_JSON_OK;
+}
+
+enum idem_json_status idem_json_check(const char *text, size_t length, size_t depth)
+{
+    struct reader r;
+
+    start(&r, text, length, depth);
+    read_text(&r);
+    free(r.members);
+    free(r.out);
+    return r.status;
 }

@@ -13,7 +13,7 @@ enum idem_json_status {
     IDEM_JSON_OK,
     IDEM_JSON_INVALID,   /* not JSON */
     IDEM_JSON_DUPLICATE, /* an object names a member twice */
-    IDEM_JSON_DEEP,      /* nested deeper than IDEM_JSON_DEPTH; not read to its end */
+    IDEM_JSON_DEEP,      /* nested deeper than allowed; not read to its end */
     IDEM_JSON_RANGE,     /* a number's exponent is beyond 15 digits */
     IDEM_JSON_NO_MEMORY,
 };
@@ -24,5 +24,9 @@ enum idem_json_status {
  */
 enum idem_json_status idem_json_canonical(const char *text, size_t length,
                                           unsigned char **ret_bytes, size_t *ret_length);
+
+/* OK for JSON of at most `depth` levels, also where it has no single meaning (a member named twice,
+   an absurd exponent). */
+enum idem_json_status idem_json_check(const char *text, size_t length, size_t depth);
 
 #endif

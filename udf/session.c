@@ -19,6 +19,15 @@
    a kill is noticed one nested command later. */
 extern MYSQL_THD _current_thd(void) __attribute__((weak));
 
+/* What InnoDB asks before it writes a row; the format in force, BINLOG_FORMAT_UNSPEC without a
+ * binlog. */
+extern int thd_binlog_format(const MYSQL_THD thd) __attribute__((weak));
+#define BINLOG_FORMAT_STMT 1 /* sql/handler.h */
+
+/* enum_tx_isolation, sql/handler.h. */
+#define ISO_READ_COMMITTED 1
+#define ISO_REPEATABLE_READ 2
+
 #define ER_UNKNOWN_SYSTEM_VARIABLE 1193
 #define ER_QUERY_INTERRUPTED 1317
 #define ER_INSIDE_TRANSACTION 1694
@@ -262,4 +271,21 @@ void idem_session_close(struct idem_session *session, bool answered)
     if (session->sql == &session->fresh)
         mysql_close(&session->fresh);
     session->sql = NULL;
+}
+
+bool idem_session_reads_plainly(void)
+{
+    int isolation;
+
+    if (_current_thd == NULL)
+        return false;
+    isolation = thd_tx_isolation(_current_thd());
+    return isolation == ISO_READ_COMMITTED || isolation == ISO_REPEATABLE_READ;
+}
+
+bool idem_session_logs_statements(void)
+{
+    /* Not to be known: treated as the worse of the two. */
+    return _current_thd == NULL || thd_binlog_format == NULL ||
+           thd_binlog_format(_current_thd()) == BINLOG_FORMAT_STMT;
 }

@@ -40,6 +40,13 @@ void idem_session_close(struct idem_session *session, bool answered);
    clear that flag, so it is asked before each one. */
 bool idem_session_killed(void);
 
+/* True when a plain SELECT of this statement's transaction takes no lock and sees nothing that is
+   not committed: READ COMMITTED and REPEATABLE READ. False also when that cannot be known. */
+bool idem_session_reads_plainly(void);
+
+/* True when what this statement writes would go into the binlog as statements. */
+bool idem_session_logs_statements(void);
+
 /* Check function of the session variable idem_probe. */
 int idem_session_check_probe(MYSQL_THD thd, struct st_mysql_sys_var *variable, void *save,
                              struct st_mysql_value *value);

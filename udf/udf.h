@@ -31,6 +31,17 @@ static inline struct idem_text idem_udf_text(const UDF_ARGS *args, unsigned int 
     return (struct idem_text){.bytes = args->args[i], .length = args->lengths[i]};
 }
 
+/* True for 1, as comparisons answer it. */
+static inline bool idem_udf_is_true(const UDF_ARGS *args, unsigned int i)
+{
+    return args->args[i] != NULL && args->lengths[i] == 1 && args->args[i][0] == '1';
+}
+
+static inline bool idem_udf_is_zero(const UDF_ARGS *args, unsigned int i)
+{
+    return args->args[i] != NULL && args->lengths[i] == 1 && args->args[i][0] == '0';
+}
+
 /* For functions that answer an integer. */
 #define IDEM_UDF_INTEGER(name, usage, least, most)                                                 \
     my_bool name##_init(UDF_INIT *initid, UDF_ARGS *args, char *message);                          \

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idem_look_days(scope, key, day): where else than in `day` a key may be: a JSON array of the live
-   days up to today (or up to `day`, if that is later) whose filter does not rule it out, newest
-   first; NULL when there is none. */
+   days that idem_days_next() gives; NULL when there is none. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog.h"
 #include "clock.h"
+#include "days.h"
 #include "filter.h"
-#include "settings.h"
 #include "udf.h"
 
 #define LIST_MAX (16U << 20)
@@ -48,11 +46,14 @@ void idem_look_days_deinit(UDF_INIT *initid)
 
 static bool make_room(struct list *list, size_t room)
 {
-    char *bigger = list->room < room ? realloc(list->text, room) : list->text;
+    char *bigger;
 
+    if (room <= list->room)
+        return true;
+    bigger = realloc(list->text, 2 * room);
     if (bigger == NULL)
         return false;
-    list->room = list->room < room ? room : list->room;
+    list->room = 2 * room;
     list->text = bigger;
     return true;
 }
@@ -61,34 +62,21 @@ static bool make_room(struct list *list, size_t room)
 static bool fill(const struct idem_catalog *catalog, int64_t own, uint64_t hash, struct list *list,
                  size_t *ret_length)
 {
-    int64_t last = idem_clock_today(idem_settings_partitions_ahead());
-    size_t count, length = 0, spared = 0, looked = 0;
-    const struct idem_day *days = idem_catalog_days(catalog, &count);
+    size_t length = 0, at = 0;
+    int64_t day;
 
-    if (last < own)
-        last = own;
-    for (size_t i = count; i > 0; i--) {
-        const struct idem_day *day = &days[i - 1];
-
-        if (day->number > last || day->number == own)
-            continue;
-        if (!idem_sealed_maybe(day->filter, hash)) {
-            spared++;
-            continue;
-        }
-        looked++;
-        if (!make_room(list, i * ENTRY + length + 2))
+    while (idem_days_next(catalog, own, hash, &at, &day)) {
+        if (!make_room(list, length + ENTRY + 2))
             return false;
         list->text[length] = length == 0 ? '[' : ',';
         length++;
         list->text[length++] = '"';
-        idem_clock_date(day->number, list->text + length);
+        idem_clock_date(day, list->text + length);
         length += IDEM_DATE_LENGTH;
         list->text[length++] = '"';
     }
     if (length > 0)
         list->text[length++] = ']';
-    idem_sealed_count(spared, looked);
     *ret_length = length;
     return true;
 }

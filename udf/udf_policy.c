@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* idem_policy(biz_type, field): one field of the policy in force, as a number: max_result_bytes,
+/* idem_policy(biz_type, field): one field of the policy in force, as a number: lease_seconds,
    observe, on_expiry (0 retry, 1 unknown, 2 fail). */
 #include <string.h>
 
@@ -21,9 +21,9 @@ static bool field_of(const struct idem_policy *policy, struct idem_text field, i
         *ret_value = policy != NULL && policy->observe;
     } else if (is(field, "on_expiry")) {
         *ret_value = policy != NULL ? policy->on_expiry : IDEM_EXPIRY_RETRY;
-    } else if (is(field, "max_result_bytes")) {
-        if (policy != NULL && policy->max_result_bytes >= 0)
-            *ret_value = policy->max_result_bytes;
+    } else if (is(field, "lease_seconds")) {
+        if (policy != NULL && policy->lease_seconds >= 0)
+            *ret_value = policy->lease_seconds;
         else
             idem_settings_get(field.bytes, field.length, ret_value);
     } else {

@@ -6,5 +6,6 @@
 #define IDEM_BIZ_TYPE_MAX 64 /* record.biz_type, record.scope */
 #define IDEM_KEY_MAX 255     /* record.idem_key */
 #define IDEM_JSON_DEPTH 512  /* nesting of a payload that is hashed by meaning */
+#define IDEM_RESULT_DEPTH 31 /* nesting of result, error, checkpoint: what JSON_VALID() reads */
 
 #endif

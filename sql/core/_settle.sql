@@ -1,14 +1,6 @@
--- What an owner does with its claim: finish, fail, release, renew, checkpoint. All are one UPDATE that
--- names key, day, biz_type, state and owner, so a stale worker's call changes nothing. The owner is
--- whoever has the token; without a token it is the session that claimed.
---
--- The day is guessed first: a token is the microseconds of its acquisition, so it names the day of a
--- first attempt. When the guess misses (taken over on a later day; no token and midnight passed) the
--- owner's record is looked for in all days without locking: created_on never changes, so the snapshot is
--- good enough to find it. Only what judges reads or writes the current row.
---
--- updated_at always moves, so the UPDATE never matches without changing and ROW_COUNT() means the same
--- under every client flag.
+-- What an owner does with its claim: finish, fail, release, renew, checkpoint; see settle.part.sql.
+-- idem_settle_plan() checks the call and guesses the day; what is to be done when the UPDATE does not meet
+-- the record stands in _settle_again.
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._settle(
     IN in_routine VARCHAR(16),
@@ -23,169 +15,37 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._settle(
     SQL SECURITY DEFINER
     COMMENT 'Private: changes a claim that the caller owns. See the doors finish, fail, release, renew and checkpoint.'
 main: BEGIN
-    DECLARE v_now DATETIME(6) DEFAULT
-        TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
-    DECLARE v_day DATE DEFAULT NULL;
-    DECLARE v_json LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
-    DECLARE v_lease_seconds BIGINT UNSIGNED DEFAULT
-        idem_admit(in_routine, @@character_set_results, USER(), in_biz_type, in_key, TRUE,
-                   @@binlog_format = 'STATEMENT' AND @@log_bin AND @@sql_log_bin);
-    DECLARE v_limit INT UNSIGNED;
-    DECLARE v_to TINYINT UNSIGNED;
-    DECLARE v_locked, v_owned BOOLEAN DEFAULT FALSE;
-    DECLARE v_waited_ms BIGINT UNSIGNED DEFAULT 0;
-    DECLARE v_status TINYINT UNSIGNED DEFAULT NULL;
-    DECLARE v_biz_type VARBINARY(64) DEFAULT NULL;
-    DECLARE v_token BIGINT UNSIGNED DEFAULT NULL;
-    DECLARE v_found DATE;
-    DECLARE v_judged BOOLEAN DEFAULT FALSE;
-    DECLARE v_text VARCHAR(512);
-    DECLARE v_counted VARCHAR(16);
+    DECLARE v_plan VARBINARY(63) DEFAULT
+        idem_settle_plan(in_routine, @@character_set_results, USER(), in_biz_type, in_key, in_token,
+                         in_json, in_retryable, in_lease_seconds);
+    DECLARE v_locked, v_spent_ms INT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR 1205
+    BEGIN
+        IF @@innodb_rollback_on_timeout OR v_spent_ms >= @@innodb_lock_wait_timeout * 1000 THEN
+            RESIGNAL;
+        END IF;
+        SET v_locked = 1;
+    END;
 
-    IF in_routine IN ('finish', 'fail', 'checkpoint') THEN
-        SET in_json = COALESCE(in_json, 'null'),
-            v_limit = idem_policy(in_biz_type, 'max_result_bytes');
-        IF LENGTH(in_json) > v_limit THEN
-            SET v_text = CONCAT('idem.', in_routine, ': ', LENGTH(in_json), ' bytes, the limit is ', v_limit);
-            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52008, MESSAGE_TEXT = v_text;
-        END IF;
-        BEGIN
-            DECLARE CONTINUE HANDLER FOR 1300 SET v_json = NULL; -- not UTF-8: refused below
-            SET v_json = CONVERT(in_json USING utf8mb4);
-        END;
-        IF NOT (CAST(v_json AS BINARY) <=> in_json) OR NOT JSON_VALID(v_json) THEN
-            SET v_text = CONCAT('idem.', in_routine, ': ',
-                                ELT(FIELD(in_routine, 'finish', 'fail', 'checkpoint'),
-                                    'result', 'error', 'data'),
-                                ' is not JSON in UTF-8 (at most 31 levels deep)');
-            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
-        END IF;
-    END IF;
-    IF in_routine = 'renew' THEN
-        SET v_lease_seconds = COALESCE(in_lease_seconds, v_lease_seconds);
-        IF v_lease_seconds NOT BETWEEN 1 AND 604800 THEN
-            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
-                MESSAGE_TEXT = 'idem.renew: lease_seconds must be from 1 to 604800';
-        END IF;
-    END IF;
-    SET v_to = CASE in_routine WHEN 'finish' THEN 1
-                               WHEN 'fail' THEN IF(COALESCE(in_retryable, 0), 4, 2)
-                               WHEN 'release' THEN 4
-                               ELSE 0 END,
-        v_day = IF(in_token IS NULL, idem_today(),
-                   DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL in_token MICROSECOND));
-
-    attempts: LOOP
-        SET v_locked = FALSE, v_owned = FALSE;
-        BEGIN
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout
-                   OR v_waited_ms >= @@innodb_lock_wait_timeout * 1000 THEN
-                    RESIGNAL;
-                END IF;
-                SET v_locked = TRUE;
-            END;
-            SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                UPDATE idem.record r
-                   SET r.status = v_to,
-                       r.result = IF(in_routine = 'finish', v_json, r.result),
-                       r.error = CASE in_routine WHEN 'fail' THEN v_json
-                                                 WHEN 'finish' THEN NULL
-                                                 ELSE r.error END,
-                       r.checkpoint = IF(in_routine = 'checkpoint', v_json, r.checkpoint),
-                       r.lease_until = CASE WHEN v_to <> 0 THEN NULL
-                                            WHEN in_routine = 'renew'
-                                            THEN v_now + INTERVAL v_lease_seconds SECOND
-                                            ELSE r.lease_until END,
-                       r.finished_at = IF(v_to IN (1, 2), v_now, NULL),
-                       r.updated_at = GREATEST(v_now, r.updated_at + INTERVAL 1 MICROSECOND)
-                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
-                   AND r.biz_type = in_biz_type AND r.status = 0
-                   AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
-                                               AND r.owner_epoch = idem_epoch()));
-            SET v_owned = NOT v_locked AND ROW_COUNT() = 1;
-        END;
-        IF v_owned THEN
-            SET v_token = idem_ack(CASE in_routine WHEN 'renew' THEN 'RENEWED'
-                                        WHEN 'checkpoint' THEN 'CHECKPOINTED'
-                                        ELSE ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED') END);
+    LOOP
+        -- @include core/settle.part.sql
+        --   STATUS=SUBSTRING(v_plan, 63, 1)
+        --   RESULT=IF(in_routine = 'finish', CONVERT(COALESCE(in_json, 'null') USING utf8mb4), r.result)
+        --   ERROR=CASE in_routine WHEN 'finish' THEN NULL WHEN 'fail' THEN CONVERT(COALESCE(in_json, 'null') USING utf8mb4) ELSE r.error END
+        --   CHECKPOINT=IF(in_routine = 'checkpoint', CONVERT(COALESCE(in_json, 'null') USING utf8mb4), r.checkpoint)
+        --   LEASE_UNTIL=CASE WHEN SUBSTRING(v_plan, 63, 1) <> '0' THEN NULL WHEN in_routine = 'renew' THEN SUBSTRING(v_plan, 37, 26) ELSE r.lease_until END
+        --   FINISHED_AT=IF(SUBSTRING(v_plan, 63, 1) IN ('1', '2'), SUBSTRING(v_plan, 11, 26), NULL)
+        IF v_locked = 0 AND ROW_COUNT() = 1 THEN
+            SET v_plan = idem_settled(in_routine, SUBSTRING(v_plan, 63, 1), SUBSTRING(v_plan, 1, 10),
+                                      in_key);
             LEAVE main;
         END IF;
-        SET v_found = NULL;
-        SELECT r.created_on INTO v_found FROM idem.record r
-         WHERE r.scope = '' AND r.idem_key = in_key AND r.status = 0
-           AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
-                                       AND r.owner_epoch = idem_epoch()))
-         LIMIT 1;
-        IF v_found <> v_day THEN
-            SET v_day = v_found;
-            ITERATE attempts;
+        CALL idem._settle_again(in_routine, in_biz_type, in_key, in_token, in_json, v_locked, v_plan,
+                                v_spent_ms);
+        IF v_plan IS NULL THEN
+            LEAVE main;
         END IF;
-        IF v_locked AND (v_found IS NOT NULL OR in_token IS NOT NULL) THEN
-            -- A duplicate that asked inside a transaction locks our row: tried again for
-            -- innodb_lock_wait_timeout, then 1205.
-            SELECT SLEEP(0.02) INTO v_counted;
-            SET v_waited_ms = v_waited_ms + 20;
-            ITERATE attempts;
-        END IF;
-        IF v_judged THEN
-            LEAVE attempts;
-        END IF;
-
-        -- Not the owner as far as this snapshot goes. The current row decides, and says why.
-        SET v_judged = TRUE;
-        BEGIN
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_status = 0; -- another session's claim or take-over that is not committed
-            END;
-            SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                SELECT r.biz_type, r.status, r.token, r.created_on,
-                       r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
-                                              AND r.owner_epoch = idem_epoch())
-                  INTO v_biz_type, v_status, v_token, v_found, v_owned
-                  FROM JSON_TABLE(COALESCE(idem_look_days('', in_key, '1970-01-01'), '[]'), '$[*]'
-                                  COLUMNS (day DATE PATH '$')) d
-                  STRAIGHT_JOIN idem.record r
-                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
-                 LIMIT 1
-                  LOCK IN SHARE MODE;
-        END;
-        IF v_status = 0 AND v_owned THEN -- the caller's after all
-            SET v_day = v_found;
-            ITERATE attempts;
-        END IF;
-        LEAVE attempts;
+        SET v_locked = 0;
     END LOOP;
-
-    IF v_status IS NULL AND in_routine = 'fail' THEN
-        -- After a rollback there is no record to fail: make one that keeps the error.
-        CALL idem._fail_new(in_biz_type, in_key, v_to, v_json, v_now, v_status);
-        IF v_status IS NULL THEN
-            SET v_token = idem_ack(ELT(v_to, 'DONE', 'FAILED', '', 'RELEASED'));
-            LEAVE main;
-        END IF;
-    END IF;
-    IF v_biz_type <> in_biz_type THEN
-        SET v_counted = idem_count('KEY_REUSED');
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52002,
-            MESSAGE_TEXT = 'idem: the key is held by another biz_type';
-    END IF;
-    SET v_counted = idem_count('NOT_OWNER');
-    IF idem_policy(in_biz_type, 'observe') THEN
-        SET v_token = idem_ack('OBSERVED');
-        LEAVE main;
-    END IF;
-    SET v_text = CONCAT('idem.', in_routine, ': ',
-        CASE WHEN v_status IS NULL THEN 'there is no claim on this key (never made, or rolled back)'
-             WHEN v_status = 0 AND v_token > in_token THEN 'the claim was taken over with a later token'
-             WHEN v_status = 0 THEN 'another session holds the claim'
-             ELSE CONCAT('the claim is ', ELT(v_status, 'finished', 'failed', 'unknown: an operator decides',
-                                              'released')) END);
-    SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52004, MESSAGE_TEXT = v_text;
 END$$
 DELIMITER ;

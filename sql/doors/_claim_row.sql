@@ -7,22 +7,27 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._claim_row(
 )
     MODIFIES SQL DATA
     SQL SECURITY DEFINER
-    COMMENT 'Private: what claim() and idem_claim() answer. in_wait_ms NULL: idem_wait_ms.'
+    COMMENT 'Private: claim() for idem_claim(), which may say how long to wait. in_wait_ms NULL: idem_wait_ms.'
 BEGIN
-    DECLARE v_state, v_observed VARCHAR(16);
-    DECLARE v_token, v_retry_after_ms BIGINT UNSIGNED;
-    DECLARE v_attempt INT UNSIGNED;
-    DECLARE v_result, v_error, v_checkpoint LONGTEXT CHARACTER SET utf8mb4;
-    DECLARE v_first_seen, v_finished_at, v_owner_since DATETIME(6);
-    DECLARE v_owner VARCHAR(384) CHARACTER SET utf8mb4;
+    DECLARE v_plan VARBINARY(125);
+    DECLARE v_token BIGINT UNSIGNED DEFAULT NULL;
+    DECLARE v_met VARCHAR(64) DEFAULT NULL;
 
-    CALL idem._claim('claim', '', in_biz_type, in_key, in_payload, in_wait_ms, v_state, v_token,
-                     v_attempt, v_result, v_error, v_checkpoint, v_first_seen, v_finished_at,
-                     v_retry_after_ms, v_owner, v_owner_since, v_observed);
-    SELECT v_state AS state, v_token AS token, v_attempt AS attempt, v_result AS result,
-           IF(v_state = 'RECLAIMED', NULL, v_error) AS error, v_checkpoint AS checkpoint,
-           IF(v_state = 'RECLAIMED', v_error, NULL) AS last_error, v_first_seen AS first_seen,
-           v_finished_at AS finished_at, v_retry_after_ms AS retry_after_ms, v_owner AS owner,
-           v_owner_since AS owner_since, v_observed AS observed;
+    -- @include core/take.part.sql
+    --   ROUTINE='claim'
+    --   SCOPE=''
+    --   BIZ_TYPE=in_biz_type
+    --   KEY=in_key
+    --   PAYLOAD=in_payload
+    --   WAIT_MS=in_wait_ms
+    --   LOOK_FIRST=TRUE
+    --   TOKEN=v_token
+    IF v_met IS NULL THEN
+        SELECT 'CLAIMED' AS state, v_token AS token, 1 AS attempt, NULL AS result, NULL AS error,
+               NULL AS checkpoint, NULL AS last_error, NULL AS first_seen, NULL AS finished_at,
+               NULL AS retry_after_ms, NULL AS owner, NULL AS owner_since, NULL AS observed;
+    ELSE
+        CALL idem._judge_row('claim', in_biz_type, in_key, in_payload, in_wait_ms, v_met);
+    END IF;
 END$$
 DELIMITER ;

@@ -22,7 +22,7 @@ BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
-    CALL idem._settle('finish', in_biz_type, in_key, in_token, in_result, NULL, NULL);
+    -- @include core/finish.part.sql
     COMMIT AND NO CHAIN NO RELEASE;
     SELECT 'DONE' AS state;
 END$$

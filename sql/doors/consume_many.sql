@@ -24,6 +24,7 @@ BEGIN
     DECLARE v_result, v_error, v_checkpoint LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_first_seen, v_finished_at, v_owner_since DATETIME(6);
     DECLARE v_owner VARCHAR(384) CHARACTER SET utf8mb4;
+    DECLARE v_met VARCHAR(64);
     DECLARE i INT DEFAULT 0;
     DECLARE v_count INT;
 
@@ -52,9 +53,13 @@ BEGIN
                 MESSAGE_TEXT = 'idem.consume_many: an event must be an id or {"id": ..., "payload": ...}';
         END IF;
         SET v_id = JSON_UNQUOTE(v_event);
-        CALL idem._claim('consume', in_consumer, in_consumer, v_id, v_payload, NULL, v_state,
-                         v_token, v_attempt, v_result, v_error, v_checkpoint, v_first_seen,
-                         v_finished_at, v_retry_after_ms, v_owner, v_owner_since, v_observed);
+        CALL idem._take('consume', in_consumer, in_consumer, v_id, v_payload, v_token, v_met);
+        SET v_state = 'NEW', v_first_seen = NULL, v_retry_after_ms = NULL, v_observed = NULL;
+        IF v_met IS NOT NULL THEN
+            CALL idem._judge('consume', in_consumer, in_consumer, v_id, v_payload, NULL, v_met, v_state,
+                             v_token, v_attempt, v_result, v_error, v_checkpoint, v_first_seen,
+                             v_finished_at, v_retry_after_ms, v_owner, v_owner_since, v_observed);
+        END IF;
         SET v_answer = CONCAT(v_answer, IF(i > 0, ',', '['),
                               JSON_OBJECT('i', i, 'e', CONVERT(v_id USING utf8mb4), 's', v_state,
                                           'f', v_first_seen, 'r', v_retry_after_ms,

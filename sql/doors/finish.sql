@@ -17,6 +17,6 @@ Errors: 52001, 52002, 52004 not the owner, 52005, 52007, 52008 too large: the cl
 Example: CALL idem.finish(''payment'', ''order-42'', @token, ''{"receipt":7}'');
 '
 BEGIN
-    CALL idem._settle('finish', in_biz_type, in_key, in_token, in_result, NULL, NULL);
+    -- @include core/finish.part.sql
 END$$
 DELIMITER ;

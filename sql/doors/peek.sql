@@ -21,7 +21,7 @@ BEGIN
     DECLARE v_admitted INT UNSIGNED;
     DECLARE v_holder VARBINARY(64) DEFAULT NULL;
 
-    SET v_admitted = idem_admit('peek', @@character_set_results, USER(), in_biz_type, in_key, TRUE, FALSE);
+    SET v_admitted = idem_admit('peek', @@character_set_results, USER(), in_biz_type, in_key, FALSE);
     SELECT r.biz_type INTO v_holder FROM idem.record r
      WHERE r.scope = '' AND r.idem_key = in_key LIMIT 1;
     IF v_holder <> in_biz_type THEN

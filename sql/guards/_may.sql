@@ -17,7 +17,6 @@ BEGIN
         SET v_text = CONCAT('idem.', in_routine, ': the name of a machine or projection takes 1 to 64 bytes');
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
     END IF;
-    SET v_checked = idem_admit(in_routine, @@character_set_results, USER(), in_name, 'guard', TRUE,
-                               @@binlog_format = 'STATEMENT' AND @@log_bin AND @@sql_log_bin);
+    SET v_checked = idem_admit(in_routine, @@character_set_results, USER(), in_name, 'guard', TRUE);
 END$$
 DELIMITER ;
