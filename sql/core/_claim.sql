@@ -120,6 +120,7 @@ main: BEGIN
             DECLARE v_lease_until, v_updated_at DATETIME(6);
             DECLARE v_owner_conn, v_owner_epoch BIGINT UNSIGNED;
             DECLARE v_on_expiry TINYINT UNSIGNED;
+            DECLARE v_bound BOOLEAN DEFAULT FALSE;
             DECLARE v_text VARCHAR(128);
 
             SET v_tries = v_tries + 1, out_token = NULL, out_attempt = NULL, out_first_seen = NULL;
@@ -223,9 +224,15 @@ main: BEGIN
                         SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
                         LEAVE judge;
                     END IF;
-                    IF in_routine <> 'begin' AND @@in_transaction THEN
+                    BEGIN
                         -- FAILED and UNKNOWN are told to the world, so they must not go back with the
-                        -- caller's transaction: reap() or a claim that commits decides.
+                        -- caller's transaction, nor with the statement that called a trigger or function
+                        -- in autocommit: reap() or a claim that commits decides. The server refuses this
+                        -- SET (of a value to itself) exactly there: 1929 in the one, 1930 in the other.
+                        DECLARE CONTINUE HANDLER FOR 1929, 1930 SET v_bound = in_routine <> 'begin';
+                        SET SESSION skip_replication = @@SESSION.skip_replication;
+                    END;
+                    IF v_bound THEN
                         SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 1000, out_owner = NULL;
                         LEAVE judge;
                     END IF;
