@@ -172,7 +172,16 @@ static void a_late_row_is_taken_back(void **state)
 {
     (void)state;
     clock_at(1, "12:00:00");
+    run(s1, "SET GLOBAL log_bin_trust_function_creators = ON");
+    run(s1, "CREATE OR REPLACE FUNCTION test.late(d DATE) RETURNS INT MODIFIES SQL DATA BEGIN "
+            "DECLARE CONTINUE HANDLER FOR 1526 SET @caught = 1526; "
+            "SELECT idem._acquire('', 'late', d, 'pay', 0, NULL, 1, NULL, NULL, NULL, "
+            "UTC_TIMESTAMP()) INTO @none; RETURN 1; END");
     for (int sealed = 0; sealed <= 1; sealed++) {
+        run(s1, "SET @caught = NULL");
+        run(s1, "SELECT test.late('%s')", day(0));
+        expect_text(s1, "1526", "SELECT @caught");
+        expect_text(s2, "0", "SELECT COUNT(*) FROM idem.record WHERE idem_key = 'late'");
         expect_errno(s1, 1526,
                      "SELECT idem._acquire('', 'late', '%s', 'pay', 0, NULL, 1, NULL, NULL, NULL,"
                      " UTC_TIMESTAMP())",
