@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What goes on around the sessions: midnights, lapsing leases, kills, and the daily maintenance. */
+/* What goes on around the sessions: midnights, lapsing leases, kills, the daily maintenance by hand
+   and by idemd, and too little memory for filters. */
 #include "history.h"
 
+#include "daemon.h"
+
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,29 +99,76 @@ void *disturb_sessions(void *unused)
     return unused;
 }
 
+/* Filters come and go: the days that have none in memory are looked into. */
+static void squeeze_filters(MYSQL *sql, unsigned int *seed)
+{
+    static const char *const sizes[] = {"0", "2000", "10000", "DEFAULT", "DEFAULT", "DEFAULT"};
+
+    run_errno(sql, "SET GLOBAL idem_filter_memory_bytes = %s", sizes[rand_r(seed) % 8]);
+}
+
+/* The real daemon. It is killed and started again, unless its memory is watched. */
+void *disturb_by_daemon(void *unused)
+{
+    static struct daemon daemon;
+    unsigned int seed = world.plan.seed + 9;
+
+    while (!atomic_load(&world.over)) {
+        if (daemon.pid == 0) {
+            daemon = daemon_start(world.server, "%s", "");
+            atomic_store(&world.daemon, daemon.pid);
+        }
+        for (int i = 5 + rand_r(&seed) % 20; i > 0 && !atomic_load(&world.over); i--) {
+            pause_ms(100);
+            if (daemon_log_count(&daemon, "idemd started") > 0) /* before that it would be killed */
+                kill(daemon.pid, SIGUSR1);
+        }
+        if (world.plan.rounds == 1)
+            daemon_end(&daemon, rand_r(&seed) % 2 ? SIGKILL : SIGTERM);
+    }
+    if (world.round + 1 == world.plan.rounds && daemon.pid != 0)
+        daemon_end(&daemon, SIGTERM);
+    return unused;
+}
+
+/* An operator looks into what is unknown. One at a time: resolve() takes a person's word for a
+   claim that runs, too. */
+static void resolve_one(MYSQL *sql)
+{
+    static pthread_mutex_t operator= PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&operator);
+    run_errno(sql, "SET @k = NULL");
+    run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
+                   "lease_until IS NULL AND status = 3 LIMIT 1");
+    run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
+    pthread_mutex_unlock(&operator);
+}
+
 /* Several threads do this, so that every task also meets itself. */
 void *disturb_days(void *unused)
 {
     static const char *const calls[] = {
-        "CALL idem.ensure_partitions()", "CALL idem.seal_days()", "CALL idem.reap()",
-        "CALL idem.drop_expired()",      "CALL idem.reap()",
+        "CALL idem.ensure_partitions()",
+        "CALL idem.seal_days()",
+        "CALL idem.reap()",
+        "CALL idem.drop_expired()",
     };
     static atomic_int threads;
     unsigned int seed = world.plan.seed + 3 + (unsigned int)atomic_fetch_add(&threads, 1);
     MYSQL *sql = connect_again(NULL);
 
     while (!atomic_load(&world.over)) {
-        const char *call = calls[rand_r(&seed) % 5];
+        const char *call = calls[rand_r(&seed) % 4];
         unsigned int error = run_errno(sql, "%s", call);
 
         if (is_gone(error))
             sql = connect_again(sql);
         else if (error != 0 && error != 1213)
             report(FAULT, "%s: error %u: %s", call, error, mysql_error(sql));
-        /* An operator looks into what is unknown; somebody may have been faster. */
-        if (run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
-                           "lease_until IS NULL AND status = 3 LIMIT 1") == 0)
-            run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
+        if (rand_r(&seed) % 8 == 0)
+            squeeze_filters(sql, &seed);
+        resolve_one(sql);
         pause_ms(20 + rand_r(&seed) % 60);
     }
     end_thread(sql);
