@@ -3,8 +3,6 @@
    and by idemd, and too little memory for filters. */
 #include "history.h"
 
-#include "daemon.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +41,13 @@ static int64_t next_time(int64_t now, int step, int steps, unsigned int *seed)
 {
     int64_t midnight = now - now % DAY_US;
 
-    if (step == steps / 3)
-        return midnight + 3 * HOUR_US;
-    if (step == steps * 2 / 3)
-        return midnight + 23 * HOUR_US;
-    if (step == steps - 12)
-        return midnight + DAY_US - 25000;
+    int64_t jump = step == steps / 3       ? midnight + 3 * HOUR_US
+                   : step == steps * 2 / 3 ? midnight + 23 * HOUR_US
+                   : step == steps - 12    ? midnight + DAY_US - 25000
+                                           : 0;
+
+    if (jump > now) /* a round may begin late in a day */
+        return jump;
     if (step < steps - 12 && rand_r(seed) % 40 == 0)
         return now + LEASE_US + 1000000;
     return now + 1 + rand_r(seed) % 5000;
@@ -110,24 +109,21 @@ static void squeeze_filters(MYSQL *sql, unsigned int *seed)
 /* The real daemon. It is killed and started again, unless its memory is watched. */
 void *disturb_by_daemon(void *unused)
 {
-    static struct daemon daemon;
     unsigned int seed = world.plan.seed + 9;
 
     while (!atomic_load(&world.over)) {
-        if (daemon.pid == 0) {
-            daemon = daemon_start(world.server, "%s", "");
-            atomic_store(&world.daemon, daemon.pid);
-        }
+        if (world.daemon.pid == 0)
+            world.daemon = daemon_start(world.server, "%s", "");
         for (int i = 5 + rand_r(&seed) % 20; i > 0 && !atomic_load(&world.over); i--) {
             pause_ms(100);
-            if (daemon_log_count(&daemon, "idemd started") > 0) /* before that it would be killed */
-                kill(daemon.pid, SIGUSR1);
+            if (daemon_log_count(&world.daemon, "idemd started") >
+                0) /* before, it would be killed */
+                kill(world.daemon.pid, SIGUSR1);
         }
         if (world.plan.rounds == 1)
-            daemon_end(&daemon, rand_r(&seed) % 2 ? SIGKILL : SIGTERM);
+            daemon_end(&world.daemon, rand_r(&seed) % 2 ? SIGKILL : SIGTERM);
     }
-    if (world.round + 1 == world.plan.rounds && daemon.pid != 0)
-        daemon_end(&daemon, SIGTERM);
+    mysql_thread_end();
     return unused;
 }
 

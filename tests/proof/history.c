@@ -260,13 +260,17 @@ static size_t history_run(void)
 
     set_up(sql);
     mysql_close(sql);
+    if (world.plan.rounds > 1) /* by this thread: it ends with who has started it */
+        world.daemon = daemon_start(world.server, "%s", "");
     for (int round = 0; round < world.plan.rounds; round++) {
         calls += run_round();
         if (round + 1 < world.plan.rounds)
             forget_round();
     }
-    if (world.plan.rounds > 1)
+    if (world.plan.rounds > 1) {
+        daemon_end(&world.daemon, SIGTERM);
         watch_check();
+    }
     return calls;
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "claims.h"
+#include "daemon.h"
 #include "server.h"
 
 #define IDS 10000000
@@ -94,14 +95,14 @@ struct world {
     struct plan plan;
     struct server *server;
     struct session *sessions;
-    int round;               /* each has keys of its own */
-    int keys;                /* how many there can be */
-    atomic_int head;         /* keys from here on are rarely touched yet */
+    int round;                 /* each has keys of its own */
+    int keys;                  /* how many there can be */
+    atomic_int head;           /* keys from here on are rarely touched yet */
     atomic_int leased[LEASED]; /* keys that were left as leases not long ago; -1: none */
-    atomic_llong *first_day; /* per key: the first day it was touched, 0 never */
+    atomic_llong *first_day;   /* per key: the first day it was touched, 0 never */
     atomic_ullong stamp;
     atomic_llong clock_low, clock_high; /* the server's clock is between them */
-    atomic_int daemon;                  /* process id */
+    struct daemon daemon;
     atomic_bool over;
     atomic_int faults, lost, doubled;
 };

@@ -78,7 +78,7 @@ struct use {
 struct sample {
     double minutes;
     struct use server, daemon;
-    int64_t connections;
+    int64_t connections, allocated; /* of the server: sessions, and KB as it counts them itself */
 };
 
 static struct sample samples[SAMPLES_MAX];
@@ -114,7 +114,7 @@ void watch_sample(MYSQL *sql)
     *sample = (struct sample){
         .minutes = (world.round + 1) * world.plan.seconds / 60,
         .server = use_of(server_pid(world.server)),
-        .daemon = use_of(atomic_load(&world.daemon)),
+        .daemon = use_of(world.daemon.pid),
         .connections = value_int(sql, "SELECT variable_value FROM information_schema.global_status "
                                       "WHERE variable_name = 'threads_connected'"),
     };
