@@ -215,6 +215,8 @@ static void make_world(struct plan plan)
         for (int hand = 0; hand < HANDS; hand++)
             world.sessions[i].hands[hand].key = -1;
     }
+    if (plan.rounds > 1)
+        setenv("MALLOC_ARENA_MAX", "1", 1); /* one heap, so that its growth is not one of arenas */
     world.server = server_start(plan.crashes ? durable : NULL);
 }
 

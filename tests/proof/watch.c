@@ -107,6 +107,14 @@ static struct use use_of(long pid)
     return use;
 }
 
+static int64_t status(MYSQL *sql, const char *name)
+{
+    return value_int(sql,
+                     "SELECT variable_value FROM information_schema.global_status "
+                     "WHERE variable_name = '%s'",
+                     name);
+}
+
 void watch_sample(MYSQL *sql)
 {
     struct sample *sample = &samples[sample_count < SAMPLES_MAX ? sample_count++ : SAMPLES_MAX - 1];
@@ -115,16 +123,16 @@ void watch_sample(MYSQL *sql)
         .minutes = (world.round + 1) * world.plan.seconds / 60,
         .server = use_of(server_pid(world.server)),
         .daemon = use_of(world.daemon.pid),
-        .connections = value_int(sql, "SELECT variable_value FROM information_schema.global_status "
-                                      "WHERE variable_name = 'threads_connected'"),
+        .connections = status(sql, "threads_connected"),
+        .allocated = status(sql, "memory_used") / 1024,
     };
-    fprintf(
-        stderr,
-        "  %.1f minutes: server %ld KB, %ld files, %ld threads, %lld connections; idemd %ld KB, "
-        "%ld files, %ld threads\n",
-        sample->minutes, sample->server.kilobytes, sample->server.files, sample->server.threads,
-        (long long)sample->connections, sample->daemon.kilobytes, sample->daemon.files,
-        sample->daemon.threads);
+    fprintf(stderr,
+            "  %.1f minutes: server %ld KB, %lld allocated, %ld files, %ld threads, %lld "
+            "connections; idemd %ld KB, "
+            "%ld files, %ld threads\n",
+            sample->minutes, sample->server.kilobytes, (long long)sample->allocated,
+            sample->server.files, sample->server.threads, (long long)sample->connections,
+            sample->daemon.kilobytes, sample->daemon.files, sample->daemon.threads);
 }
 
 /* Least squares, in units a minute, over the last two thirds: what comes before is warming up. */
@@ -153,6 +161,7 @@ READ(server_kilobytes, server.kilobytes)
 READ(server_files, server.files)
 READ(server_threads, server.threads)
 READ(connections, connections)
+READ(allocated, allocated)
 READ(daemon_kilobytes, daemon.kilobytes)
 READ(daemon_files, daemon.files)
 READ(daemon_threads, daemon.threads)
@@ -163,10 +172,11 @@ void watch_check(void)
         const char *name;
         long (*read)(const struct sample *);
         double most; /* a minute */
-    } rules[] = {{"server, KB", server_kilobytes, 300},  {"server, files", server_files, 2},
-                 {"server, threads", server_threads, 1}, {"server, connections", connections, 0.2},
-                 {"idemd, KB", daemon_kilobytes, 20},    {"idemd, files", daemon_files, 0.2},
-                 {"idemd, threads", daemon_threads, 0.2}};
+    } rules[] = {
+        {"server, KB", server_kilobytes, 300},     {"server, files", server_files, 2},
+        {"server, allocated KB", allocated, 100},  {"server, threads", server_threads, 1},
+        {"server, connections", connections, 0.2}, {"idemd, KB", daemon_kilobytes, 20},
+        {"idemd, files", daemon_files, 0.2},       {"idemd, threads", daemon_threads, 0.2}};
     size_t from = sample_count / 3;
 
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && sample_count - from > 2; i++) {
