@@ -187,6 +187,8 @@ void *disturb_days(void *unused)
             report(FAULT, "%s: error %u: %s", call, error, mysql_error(sql));
         if (rand_r(&seed) % 8 == 0)
             squeeze_filters(sql, &seed);
+        if (rand_r(&seed) % 16 == 0)
+            run_errno(sql, "FLUSH TABLES test.gate");
         resolve_one(sql);
         pause_ms(20 + rand_r(&seed) % 60);
     }
