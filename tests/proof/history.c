@@ -198,8 +198,10 @@ static void make_world(struct plan plan)
 {
     static const char *const durable[] = {"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1",
                                           NULL};
-    /* A buffer pool that is full soon: filling one is no leak, but looks like one. */
-    static const char *const small[] = {"--innodb-buffer-pool-size=12M", NULL};
+    /* A buffer pool that is full soon and no cached threads: filling these is no leak, but looks
+       like one. */
+    static const char *const small[] = {"--innodb-buffer-pool-size=12M", "--thread-cache-size=0",
+                                        NULL};
 
     world.plan = plan;
     world.keys = 20000 + (int)(plan.seconds * 5000);
