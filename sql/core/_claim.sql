@@ -224,15 +224,18 @@ main: BEGIN
                         SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
                         LEAVE judge;
                     END IF;
-                    BEGIN
-                        -- FAILED and UNKNOWN are told to the world, so they must not go back with the
-                        -- caller's transaction, nor with the statement that called a trigger or function
-                        -- in autocommit: reap() or a claim that commits decides. The server refuses this
-                        -- SET (of a value to itself) exactly there: 1929 in the one, 1930 in the other.
-                        DECLARE CONTINUE HANDLER FOR 1929, 1930 SET v_bound = in_routine <> 'begin';
-                        SET SESSION skip_replication = @@SESSION.skip_replication;
-                    END;
-                    IF v_bound THEN
+                    -- FAILED and UNKNOWN are told to the world, so they must not go back with the
+                    -- caller's transaction, nor with the statement that called a trigger or function
+                    -- in autocommit: reap() or a claim that commits decides. The server refuses this SET
+                    -- (of a value to itself) in triggers and functions.
+                    SET v_bound = @@in_transaction;
+                    IF NOT v_bound THEN
+                        BEGIN
+                            DECLARE CONTINUE HANDLER FOR 1930 SET v_bound = TRUE;
+                            SET SESSION skip_replication = @@SESSION.skip_replication;
+                        END;
+                    END IF;
+                    IF v_bound AND in_routine <> 'begin' THEN
                         SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 1000, out_owner = NULL;
                         LEAVE judge;
                     END IF;

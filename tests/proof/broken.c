@@ -40,9 +40,10 @@ static const struct patch patches[] = {
     {"skip-event", "doors/consume_many.sql", "v_count = JSON_LENGTH(v_events)",
      "v_count = JSON_LENGTH(v_events) - (JSON_LENGTH(v_events) > 5)"},
     /* What a policy decides goes back with the caller's transaction. */
-    {"settle-inside", "core/_claim.sql", "IF v_bound THEN", "IF FALSE THEN"},
+    {"settle-inside", "core/_claim.sql", "IF v_bound AND in_routine", "IF FALSE AND in_routine"},
     /* The same in triggers and functions alone. */
-    {"settle-nested", "core/_claim.sql", "IF v_bound THEN", "IF v_bound AND @@in_transaction THEN"},
+    {"settle-nested", "core/_claim.sql", "IF v_bound AND in_routine",
+     "IF @@in_transaction AND in_routine"},
     /* A trigger or function leaves a second row. */
     {"leave-row", "core/_acquire.sql", "DELETE FROM idem.record\n         WHERE",
      "DELETE FROM idem.record\n         WHERE FALSE AND"},

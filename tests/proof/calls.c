@@ -43,7 +43,7 @@ static void vet(struct session *s, const struct event *event)
     /* A KILL while the server reads a trigger leaves it useless until its table is opened again. */
     if (event->way == TRIGGER && error == 1064)
         return;
-    if (killed && (error == 1205 || error == 1062 || error == 1526))
+    if (killed && (error == 1205 || error == 1062 || error == 1526 || error == 1930))
         return;
     report(FAULT, "key %d: call %d through %s answers error %u: %s", event->key, event->op,
            way_names[event->way], error, s->sql != NULL ? mysql_error(s->sql) : "");

@@ -220,8 +220,11 @@ static void make_world(struct plan plan)
         for (int hand = 0; hand < HANDS; hand++)
             world.sessions[i].hands[hand].key = -1;
     }
-    if (plan.rounds > 1) /* one heap, so that no growth is one of arenas */
+    if (plan.rounds > 1) { /* one heap without holes: what is freed goes back to the system */
         setenv("MALLOC_ARENA_MAX", "1", 1);
+        setenv("MALLOC_MMAP_THRESHOLD_", "32768", 1);
+        setenv("MALLOC_TRIM_THRESHOLD_", "131072", 1);
+    }
     world.server = server_start(plan.crashes ? durable : plan.rounds > 1 ? small : NULL);
 }
 
