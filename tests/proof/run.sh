@@ -53,10 +53,11 @@ row() {
         END { printf "%-36s %5d %9d %13d %6d %8d\n", name, runs, calls, faults, lost, doubled }' "$rows"
 }
 
-# see BREAK OPTIONS...: a broken core. Some faults need luck to show: up to four seeds.
+# see BREAK OPTIONS...: a broken core. Some faults need luck, or a machine with time: up to four tries,
+# each twice as long.
 see() {
     for try in 0 1 2 3; do
-        "$build/tests/proof" --seed $((seed + try)) --seconds 10 --break "$@" > "$rows" 2>"$rows.why" && break
+        "$build/tests/proof" --seed $((seed + try)) --seconds $((10 << try)) --break "$@" > "$rows" 2>"$rows.why" && break
     done || { cat "$rows.why" >&2; failed=1; }
     row "$((try + 1))"
 }

@@ -180,7 +180,7 @@ void watch_check(void)
     } rules[] = {
         {"server, KB", server_kilobytes, 300},     {"server, files", server_files, 2},
         {"server, allocated KB", allocated, 100},  {"server, threads", server_threads, 1},
-        {"server, connections", connections, 0.2}, {"idemd, KB", daemon_kilobytes, 20},
+        {"server, connections", connections, 0.2}, {"idemd, KB", daemon_kilobytes, 30},
         {"idemd, files", daemon_files, 0.2},       {"idemd, threads", daemon_threads, 0.2}};
     size_t from = sample_count / 3;
 
