@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define SAMPLES_MAX 10000
+#define WARM 10 /* samples */
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
 /* Verdicts and their counters. */
@@ -140,7 +141,7 @@ void watch_sample(MYSQL *sql)
             sample->daemon.kilobytes, sample->daemon.files, sample->daemon.threads);
 }
 
-/* Least squares, in units a minute, over the last two thirds: what comes before is warming up. */
+/* Least squares, in units a minute. */
 static double slope(size_t from, long (*read)(const struct sample *))
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -157,6 +158,28 @@ static double slope(size_t from, long (*read)(const struct sample *))
     return (n * xy - x * y) / (n * xx - x * x);
 }
 
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* The median of what it grows by from sample to sample, in units a minute. A leak grows all the
+   time; a heap grows in steps, when more sessions than ever are there at once, and keeps what it
+   has. */
+static double steady(size_t from, long (*read)(const struct sample *))
+{
+    static double growth[SAMPLES_MAX];
+    size_t count = 0;
+
+    for (size_t i = from + 1; i < sample_count; i++)
+        growth[count++] = (double)(read(&samples[i]) - read(&samples[i - 1])) /
+                          (samples[i].minutes - samples[i - 1].minutes);
+    qsort(growth, count, sizeof(*growth), by_size);
+    return growth[count / 2];
+}
+
 #define READ(name, member)                                                                         \
     static long name(const struct sample *sample)                                                  \
     {                                                                                              \
@@ -171,21 +194,30 @@ READ(daemon_kilobytes, daemon.kilobytes)
 READ(daemon_files, daemon.files)
 READ(daemon_threads, daemon.threads)
 
+/* The first five minutes, and the first third, are for warming up. */
 void watch_check(void)
 {
     static const struct {
         const char *name;
         long (*read)(const struct sample *);
+        double (*grows)(size_t, long (*)(const struct sample *));
         double most; /* a minute */
-    } rules[] = {
-        {"server, KB", server_kilobytes, 300},     {"server, files", server_files, 2},
-        {"server, allocated KB", allocated, 100},  {"server, threads", server_threads, 1},
-        {"server, connections", connections, 0.2}, {"idemd, KB", daemon_kilobytes, 30},
-        {"idemd, files", daemon_files, 0.2},       {"idemd, threads", daemon_threads, 0.2}};
-    size_t from = sample_count / 3;
+    } rules[] = {{"server, KB", server_kilobytes, steady, 300},
+                 {"server, KB allocated", allocated, slope, 200},
+                 {"server, files", server_files, slope, 2},
+                 {"server, threads", server_threads, slope, 1},
+                 {"server, connections", connections, slope, 0.2},
+                 {"idemd, KB", daemon_kilobytes, steady, 30},
+                 {"idemd, files", daemon_files, slope, 0.2},
+                 {"idemd, threads", daemon_threads, slope, 0.2}};
+    size_t from = sample_count / 3 > WARM ? sample_count / 3 : WARM;
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && sample_count - from > 2; i++) {
-        double grows = slope(from, rules[i].read);
+    if (sample_count < from + 5) {
+        fprintf(stderr, "  too short to tell what grows: 8 minutes at least\n");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        double grows = rules[i].grows(from, rules[i].read);
 
         fprintf(stderr, "  %-20s %9ld to %9ld, %+9.2f a minute (at most %.1f)\n", rules[i].name,
                 rules[i].read(&samples[from]), rules[i].read(&samples[sample_count - 1]), grows,
