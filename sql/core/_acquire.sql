@@ -49,6 +49,7 @@ BEGIN
     DECLARE v_found DATE DEFAULT NULL;
     DECLARE v_look LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_tomorrow DATE;
+    DECLARE v_over BOOLEAN DEFAULT FALSE;
 
     IF in_old_token IS NULL THEN
         INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token, owner_conn,
@@ -57,21 +58,7 @@ BEGIN
         VALUES (in_scope, in_key, in_day, in_biz_type, in_status, 1, in_token, CONNECTION_ID(),
                 idem_epoch(), USER(), in_hash, in_error, in_lease_until, in_now, in_now,
                 IF(in_status IN (1, 2), in_now, NULL));
-        IF idem_claim_day() <> in_day THEN
-            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1526,
-                MESSAGE_TEXT = 'idem: the day is over; claims go to a later one';
-        END IF;
-    ELSE
-        UPDATE idem.record r
-           SET r.status = 0, r.attempt = r.attempt + 1, r.token = in_token,
-               r.owner_conn = CONNECTION_ID(), r.owner_epoch = idem_epoch(),
-               r.owner_account = USER(), r.payload_hash = COALESCE(r.payload_hash, in_hash),
-               r.lease_until = in_lease_until, r.updated_at = in_now
-         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = in_day
-           AND r.token = in_old_token AND r.status = in_status;
-        IF ROW_COUNT() = 0 THEN -- the token moves, so a match is a change under every client flag
-            RETURN FALSE;
-        END IF;
+        SET v_over = idem_claim_day() <> in_day;
     END IF;
 
     SET v_look = idem_look_days(in_scope, in_key, in_day);
@@ -94,9 +81,32 @@ BEGIN
          WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_tomorrow
            AND r.created_on <> in_day;
     END IF;
+    IF (v_over OR v_found IS NOT NULL) AND in_old_token IS NULL THEN
+        -- Where the caller is a trigger or function, the server takes nothing back when it catches this
+        -- error, only when its whole statement fails.
+        DELETE FROM idem.record
+         WHERE scope = in_scope AND idem_key = in_key AND created_on = in_day AND token = in_token;
+    END IF;
+    IF v_over THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1526,
+            MESSAGE_TEXT = 'idem: the day is over; claims go to a later one';
+    END IF;
     IF v_found IS NOT NULL THEN
         SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, COLUMN_NAME = v_found,
             MESSAGE_TEXT = 'Duplicate entry: the key has a record in another day';
+    END IF;
+    IF in_old_token IS NOT NULL THEN
+        -- Last, so that there is nothing to take back; the row was in place before the look anyway.
+        UPDATE idem.record r
+           SET r.status = 0, r.attempt = r.attempt + 1, r.token = in_token,
+               r.owner_conn = CONNECTION_ID(), r.owner_epoch = idem_epoch(),
+               r.owner_account = USER(), r.payload_hash = COALESCE(r.payload_hash, in_hash),
+               r.lease_until = in_lease_until, r.updated_at = in_now
+         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = in_day
+           AND r.token = in_old_token AND r.status = in_status;
+        IF ROW_COUNT() = 0 THEN -- the token moves, so a match is a change under every client flag
+            RETURN FALSE;
+        END IF;
     END IF;
     RETURN TRUE;
 END$$

@@ -2,9 +2,9 @@
 --   a day                      -> the record of the key: read it with a locking read (the snapshot may
 --                                 be older than the row) and judge biz_type, payload, state, lease
 --   look and a day             -> finished lately, but _judge_row() did not find it so: take now
---   lock and a day             -> somebody holds the key uncommitted: IN_PROGRESS; if midnight passed
---                                 since that day was read, the lock may belong to a look at yesterday:
---                                 take once more
+--   lock and a day             -> somebody holds the key uncommitted: IN_PROGRESS, unless the record is
+--                                 in another day; if midnight passed since that day was read, the lock
+--                                 may belong to a look at yesterday: take once more
 --   none and a day             -> no partition: 52005, or a day that is over: take once more
 --   the record has gone meanwhile -> its transaction rolled back or it was forgotten: take once more
 -- A lapsed lease or a released row is taken over by an UPDATE that names the old token, without
@@ -53,10 +53,11 @@ main: BEGIN
     DECLARE v_owner_conn, v_owner_epoch BIGINT UNSIGNED;
     DECLARE v_on_expiry TINYINT UNSIGNED;
     DECLARE v_row_day DATE;
+    DECLARE v_bound BOOLEAN;
     DECLARE v_text VARCHAR(128);
 
     again: LOOP
-        SET v_tries = v_tries + 1, v_status = NULL,
+        SET v_tries = v_tries + 1, v_status = NULL, v_row_day = NULL,
             v_now = TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
         judge: BEGIN
             DECLARE CONTINUE HANDLER FOR 1062 GET DIAGNOSTICS CONDITION 1 in_met = COLUMN_NAME;
@@ -70,18 +71,35 @@ main: BEGIN
 
             IF in_met LIKE 'look %' THEN
                 LEAVE judge;
-            ELSEIF in_met LIKE 'lock %' OR in_met LIKE 'none %' THEN
+            ELSEIF in_met LIKE 'lock %' THEN
+                -- Perhaps by a claim that is about to meet the record in another day, maybe this
+                -- session's own, and goes back then: that record is the duplicate. No plain read:
+                -- it would open the caller's snapshot.
+                SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                    SELECT r.created_on INTO v_row_day
+                      FROM JSON_TABLE(COALESCE(idem_look_days(in_scope, in_key, SUBSTRING(in_met, 6)), '[]'),
+                                      '$[*]' COLUMNS (day DATE PATH '$')) d
+                      STRAIGHT_JOIN idem.record r
+                     WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
+                     LIMIT 1
+                      LOCK IN SHARE MODE;
+                IF v_row_day IS NULL AND in_met <> 'lock' AND idem_claim_day() <> SUBSTRING(in_met, 6)
+                   AND v_tries < 8 THEN
+                    LEAVE judge;
+                END IF;
+                SET in_met = IF(v_row_day IS NULL, 'lock', '');
+            ELSEIF in_met LIKE 'none %' THEN
                 IF idem_claim_day() <> SUBSTRING(in_met, 6) AND v_tries < 8 THEN
                     LEAVE judge;
                 END IF;
-                IF in_met LIKE 'none %' THEN
-                    SET v_text = idem_count('NOT_READY'),
-                        v_text = CONCAT('idem: no partition for ', SUBSTRING(in_met, 6),
-                                        ' (UTC); CALL idem.ensure_partitions()');
-                    SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
-                END IF;
+                SET v_text = idem_count('NOT_READY'),
+                    v_text = CONCAT('idem: no partition for ', SUBSTRING(in_met, 6),
+                                    ' (UTC); CALL idem.ensure_partitions()');
+                SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
             ELSE
                 SET v_row_day = in_met, in_met = '';
+            END IF;
+            IF in_met = '' THEN
                 SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                     SELECT r.biz_type, r.status, r.attempt, r.token, r.owner_conn, r.owner_epoch,
                            r.owner_account, r.payload_hash, r.result, r.error, r.checkpoint,
@@ -153,9 +171,18 @@ main: BEGIN
                 SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
                 LEAVE judge;
             END IF;
-            IF in_routine <> 'begin' AND @@in_transaction THEN
-                -- FAILED and UNKNOWN are told to the world, so they must not go back with the
-                -- caller's transaction: reap() or a claim that commits decides.
+            -- FAILED and UNKNOWN are told to the world, so they must not go back with the caller's
+            -- transaction, nor with the statement that called a trigger or function in autocommit:
+            -- reap() or a claim that commits decides. The server refuses this SET (of a value to itself)
+            -- in triggers and functions.
+            SET v_bound = @@in_transaction;
+            IF NOT v_bound THEN
+                BEGIN
+                    DECLARE CONTINUE HANDLER FOR 1930 SET v_bound = TRUE;
+                    SET SESSION skip_replication = @@SESSION.skip_replication;
+                END;
+            END IF;
+            IF v_bound AND in_routine <> 'begin' THEN
                 SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 1000, out_owner = NULL;
                 LEAVE judge;
             END IF;

@@ -19,27 +19,30 @@ main: BEGIN
         idem_settle_plan(in_routine, @@character_set_results, USER(), in_biz_type, in_key, in_token,
                          in_json, in_retryable, in_lease_seconds);
     DECLARE v_locked, v_spent_ms INT DEFAULT 0;
-    DECLARE CONTINUE HANDLER FOR 1205
-    BEGIN
-        IF @@innodb_rollback_on_timeout OR v_spent_ms >= @@innodb_lock_wait_timeout * 1000 THEN
-            RESIGNAL;
-        END IF;
-        SET v_locked = 1;
-    END;
 
     LOOP
-        -- @include core/settle.part.sql
-        --   STATUS=SUBSTRING(v_plan, 63, 1)
-        --   RESULT=IF(in_routine = 'finish', CONVERT(COALESCE(in_json, 'null') USING utf8mb4), r.result)
-        --   ERROR=CASE in_routine WHEN 'finish' THEN NULL WHEN 'fail' THEN CONVERT(COALESCE(in_json, 'null') USING utf8mb4) ELSE r.error END
-        --   CHECKPOINT=IF(in_routine = 'checkpoint', CONVERT(COALESCE(in_json, 'null') USING utf8mb4), r.checkpoint)
-        --   LEASE_UNTIL=CASE WHEN SUBSTRING(v_plan, 63, 1) <> '0' THEN NULL WHEN in_routine = 'renew' THEN SUBSTRING(v_plan, 37, 26) ELSE r.lease_until END
-        --   FINISHED_AT=IF(SUBSTRING(v_plan, 63, 1) IN ('1', '2'), SUBSTRING(v_plan, 11, 26), NULL)
-        IF v_locked = 0 AND ROW_COUNT() = 1 THEN
-            SET v_plan = idem_settled(in_routine, SUBSTRING(v_plan, 63, 1), SUBSTRING(v_plan, 1, 10),
-                                      in_key);
-            LEAVE main;
-        END IF;
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1205
+            BEGIN
+                IF @@innodb_rollback_on_timeout THEN
+                    RESIGNAL;
+                END IF;
+                SET v_locked = 1;
+            END;
+
+            -- @include core/settle.part.sql
+            --   STATUS=SUBSTRING(v_plan, 63, 1)
+            --   RESULT=IF(in_routine = 'finish', CONVERT(COALESCE(in_json, 'null') USING utf8mb4), r.result)
+            --   ERROR=CASE in_routine WHEN 'finish' THEN NULL WHEN 'fail' THEN CONVERT(COALESCE(in_json, 'null') USING utf8mb4) ELSE r.error END
+            --   CHECKPOINT=IF(in_routine = 'checkpoint', CONVERT(COALESCE(in_json, 'null') USING utf8mb4), r.checkpoint)
+            --   LEASE_UNTIL=CASE WHEN SUBSTRING(v_plan, 63, 1) <> '0' THEN NULL WHEN in_routine = 'renew' THEN SUBSTRING(v_plan, 37, 26) ELSE r.lease_until END
+            --   FINISHED_AT=IF(SUBSTRING(v_plan, 63, 1) IN ('1', '2'), SUBSTRING(v_plan, 11, 26), NULL)
+            IF v_locked = 0 AND ROW_COUNT() = 1 THEN
+                SET v_plan = idem_settled(in_routine, SUBSTRING(v_plan, 63, 1), SUBSTRING(v_plan, 1, 10),
+                                          in_key);
+                LEAVE main;
+            END IF;
+        END;
         CALL idem._settle_again(in_routine, in_biz_type, in_key, in_token, in_json, v_locked, v_plan,
                                 v_spent_ms);
         IF v_plan IS NULL THEN

@@ -4,9 +4,11 @@
 -- token when midnight passed. The record is looked for in all days without locking: created_on never
 -- changes, so the snapshot is good enough to find it. A session's own claim is always in its snapshot; a
 -- token may have come from another session after it.
--- Locked: a duplicate that asked inside a transaction locks the row, or is about to take back its own row
--- of another day: tried again for innodb_lock_wait_timeout, then 1205.
--- Neither: the current rows decide, and say why.
+-- Locked: by a duplicate that asked inside a transaction, or by a claim of another day that is about to
+-- meet the owner's row and go back. No verdict: tried again for innodb_lock_wait_timeout, then 1205.
+-- Neither: the current row decides, and says why; nobody is refused for less than having seen it (MariaDB
+-- 11 may answer that the UPDATE changed nothing when a KILL hits it, and go on). A session without a token
+-- that sees no claim of its own has none; it need not wait to be told so.
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._settle_again(
     IN in_routine VARCHAR(16),
@@ -25,7 +27,7 @@ Private: after a miss, makes io_plan name the day for the next try, or NULL when
 here. io_spent_ms: waited so far. Errors: 52002, 52004.
 '
 main: BEGIN
-    DECLARE v_found DATE DEFAULT NULL;
+    DECLARE v_found, v_day DATE DEFAULT NULL;
     DECLARE v_status TINYINT UNSIGNED DEFAULT NULL;
     DECLARE v_biz_type VARBINARY(64);
     DECLARE v_token BIGINT UNSIGNED;
@@ -37,7 +39,6 @@ main: BEGIN
        AND IF(in_token IS NULL, r.owner_conn = CONNECTION_ID() AND r.owner_epoch = idem_epoch(),
               r.token = in_token)
      LIMIT 1;
-    SET io_spent_ms = io_spent_ms + 1;
     IF v_found <> SUBSTRING(io_plan, 1, 10) THEN
         SET io_plan = CONCAT(v_found, SUBSTRING(io_plan, 11));
         LEAVE main;
@@ -53,10 +54,11 @@ main: BEGIN
             END;
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                 SELECT r.biz_type, r.status, r.token, r.created_on,
-                       IF(in_token IS NULL,
-                          r.owner_conn = CONNECTION_ID() AND r.owner_epoch = idem_epoch(),
-                          r.token = in_token)
-                  INTO v_biz_type, v_status, v_token, v_found, v_owned
+                       r.biz_type = in_biz_type
+                       AND IF(in_token IS NULL,
+                              r.owner_conn = CONNECTION_ID() AND r.owner_epoch = idem_epoch(),
+                              r.token = in_token)
+                  INTO v_biz_type, v_status, v_token, v_day, v_owned
                   FROM JSON_TABLE(COALESCE(idem_look_days('', in_key, '1970-01-01'), '[]'), '$[*]'
                                   COLUMNS (day DATE PATH '$')) d
                   STRAIGHT_JOIN idem.record r
@@ -64,12 +66,16 @@ main: BEGIN
                  LIMIT 1
                   LOCK IN SHARE MODE;
         END;
-        IF v_status = 0 AND v_owned THEN -- the caller's after all
-            SET io_plan = CONCAT(v_found, SUBSTRING(io_plan, 11));
+        IF NOT in_locked AND v_status = 0 AND v_owned THEN -- the caller's after all
+            SET io_plan = CONCAT(v_day, SUBSTRING(io_plan, 11));
             LEAVE main;
         END IF;
     END IF;
     IF in_locked AND (v_found IS NOT NULL OR in_token IS NOT NULL) THEN
+        IF io_spent_ms >= @@innodb_lock_wait_timeout * 1000 THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205,
+                MESSAGE_TEXT = 'Lock wait timeout exceeded; try restarting transaction';
+        END IF;
         SELECT SLEEP(0.02) INTO v_text;
         SET io_spent_ms = io_spent_ms + 20;
         LEAVE main;

@@ -26,7 +26,7 @@ BEGIN
     DECLARE v_batch INT UNSIGNED DEFAULT idem_setting('reap_batch');
     DECLARE v_day, v_after, v_newest DATE;
     DECLARE v_name VARCHAR(64) CHARACTER SET utf8mb4;
-    DECLARE v_open, v_unknown, v_count INT UNSIGNED;
+    DECLARE v_open, v_unknown, v_count, v_shown, v_there INT UNSIGNED;
     DECLARE v_scope VARBINARY(64);
     DECLARE v_key VARBINARY(255);
     DECLARE v_row_day DATE;
@@ -70,6 +70,16 @@ BEGIN
           INTO v_after, v_newest FROM idem.day d;
 
         IF v_name IS NULL THEN
+            -- While another session changes the table the server leaves it out of what it shows.
+            SELECT COUNT(*), COALESCE(SUM(p.partition_description =
+                                          CONCAT('''', v_day + INTERVAL 1 DAY, '''')), 0)
+              INTO v_shown, v_there
+              FROM information_schema.partitions p
+             WHERE p.table_schema = 'idem' AND p.table_name = 'record';
+        END IF;
+        IF v_name IS NULL AND (v_shown = 0 OR v_there > 0) THEN
+            SET v_result = 'contended';
+        ELSEIF v_name IS NULL THEN
             -- Dropped by hand, or a call was killed after its DROP. If there are rows of this day in
             -- another partition (made by hand, of several days) they leave with that one.
             SELECT EXISTS (SELECT 1 FROM idem.record r WHERE r.created_on = v_day) INTO v_open;
@@ -80,7 +90,7 @@ BEGIN
             END IF;
         ELSEIF v_day >= v_newest THEN
             SET v_result = 'pinned', v_detail = 'the newest partition';
-        ELSEIF v_contended THEN
+        ELSEIF v_contended OR v_newest IS NULL THEN
             SET v_result = 'contended';
         END IF;
 

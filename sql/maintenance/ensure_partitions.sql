@@ -24,7 +24,7 @@ BEGIN
     DECLARE v_name, v_bound VARCHAR(64) CHARACTER SET utf8mb4;
     DECLARE v_done, v_clash, v_reloaded BOOLEAN;
     DECLARE v_end BOOLEAN DEFAULT FALSE;
-    DECLARE v_tries, v_found_days INT DEFAULT 0;
+    DECLARE v_tries, v_found_days, v_shown INT DEFAULT 0;
     DECLARE v_change TEXT CHARACTER SET utf8mb4;
     DECLARE v_outcome LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[]';
     DECLARE v_error_number INT UNSIGNED;
@@ -65,10 +65,11 @@ BEGIN
                                   IF(v_bound = 'MAXVALUE', '(MAXVALUE)', CONCAT('(', v_bound, ')')), ')');
         END IF;
         BEGIN
-            -- 1493, 1507, 1517: another session changed the partitions since they were read.
+            -- 1493, 1507, 1517: another session changed the partitions since they were read, or was just
+            -- changing them and the server left the table out.
             DECLARE CONTINUE HANDLER FOR 1493, 1507, 1517
             BEGIN
-                IF v_tries >= 3 THEN
+                IF v_tries >= 10 THEN
                     RESIGNAL;
                 END IF;
                 SET v_clash = TRUE;
@@ -103,7 +104,19 @@ BEGIN
     IF v_clash THEN
         CALL idem._ddl('DROP PARTITION IF EXISTS p19700101', v_done);
     END IF;
-    SELECT COUNT(*) INTO v_found_days FROM idem.day d WHERE d.day >= v_today OR d.day IS NULL;
+    -- While another session changes the table the server leaves it out here: no row says nothing then.
+    SET v_tries = 0;
+    REPEAT
+        SELECT COUNT(*), COALESCE(SUM(p.partition_description = 'MAXVALUE'
+                                      OR p.partition_description > CONCAT('''', v_today, '''')), 0)
+          INTO v_shown, v_found_days
+          FROM information_schema.partitions p
+         WHERE p.table_schema = 'idem' AND p.table_name = 'record';
+        SET v_tries = v_tries + 1;
+        IF v_shown = 0 THEN
+            SELECT SLEEP(0.05) INTO v_reloaded;
+        END IF;
+    UNTIL v_shown > 0 OR v_tries = 100 END REPEAT;
     IF v_found_days = 0 THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT =
             'idem.ensure_partitions: today has no partition yet: other sessions hold table idem.record';

@@ -31,6 +31,25 @@ static const struct patch patches[] = {
     /* finish() takes what is finished already. */
     {"finish-twice", "core/_settle.sql", "r.biz_type = in_biz_type AND r.status = 0",
      "r.biz_type = in_biz_type"},
+    /* A running lease is no obstacle. */
+    {"no-lease", "core/_claim.sql", "v_status = 0 AND v_lease_until > v_now", "FALSE"},
+    /* consume_many says NEW of an event and keeps no record of it. */
+    {"forget-event", "doors/consume_many.sql", "in_consumer, v_id, v_payload",
+     "in_consumer, IF(i = 2, CONCAT(v_id, idem_token()), v_id), v_payload"},
+    /* consume_many leaves one out. */
+    {"skip-event", "doors/consume_many.sql", "v_count = JSON_LENGTH(v_events)",
+     "v_count = JSON_LENGTH(v_events) - (JSON_LENGTH(v_events) > 5)"},
+    /* What a policy decides goes back with the caller's transaction. */
+    {"settle-inside", "core/_claim.sql", "IF v_bound AND in_routine", "IF FALSE AND in_routine"},
+    /* The same in triggers and functions alone. */
+    {"settle-nested", "core/_claim.sql", "IF v_bound AND in_routine",
+     "IF @@in_transaction AND in_routine"},
+    /* A trigger or function leaves a second row. */
+    {"leave-row", "core/_acquire.sql", "DELETE FROM idem.record\n         WHERE",
+     "DELETE FROM idem.record\n         WHERE FALSE AND"},
+    /* A take-over is handed no recovery point. */
+    {"no-checkpoint", "core/_settle.sql", "IF(in_routine = 'checkpoint', v_json, r.checkpoint)",
+     "r.checkpoint"},
     /* Values go into SQL text as they are (for --hostile). */
     {"bare-literal", "guards/_literal.sql", "CONCAT('_utf8mb4 X''', HEX(v_text), '''')",
      "CONCAT('''', v_text, '''')"},

@@ -17,8 +17,8 @@ struct record {
 };
 
 static struct row *works, *seen;
-static struct record *records;
-static bool *witnesses[1024]; /* per session and deed */
+static struct record *records, *inbox; /* inbox: per event and consumer */
+static bool *witnesses[1024];          /* per session and deed */
 
 static struct deed *deed_of(uint64_t id)
 {
@@ -41,6 +41,24 @@ static MYSQL_RES *query(MYSQL *sql, const char *text)
     return rows;
 }
 
+/* Of the keys of this round. */
+static void load_records(MYSQL *sql, const char *what, const char *where, struct record *to)
+{
+    char text[512];
+    MYSQL_RES *rows;
+    MYSQL_ROW row;
+
+    snprintf(
+        text, sizeof(text),
+        "SELECT %s, COUNT(*), MIN(status) FROM idem.record WHERE %s AND idem_key LIKE 'p%d-%%' "
+        "GROUP BY scope, idem_key",
+        what, where, world.round);
+    rows = query(sql, text);
+    while ((row = mysql_fetch_row(rows)) != NULL)
+        to[atoi(row[0])] = (struct record){(unsigned int)atoi(row[1]), (unsigned int)atoi(row[2])};
+    mysql_free_result(rows);
+}
+
 static void load_rows(MYSQL *sql, const char *text, struct row *to)
 {
     MYSQL_RES *rows = query(sql, text);
@@ -59,16 +77,14 @@ static void load_tables(MYSQL *sql)
     works = calloc((size_t)world.keys, sizeof(*works));
     seen = calloc((size_t)world.keys * 2, sizeof(*seen));
     records = calloc((size_t)world.keys, sizeof(*records));
-    if (works == NULL || seen == NULL || records == NULL)
+    inbox = calloc((size_t)world.keys * 2, sizeof(*inbox));
+    if (works == NULL || seen == NULL || records == NULL || inbox == NULL)
         abort();
     load_rows(sql, "SELECT k, COUNT(*), MIN(id) FROM test.work GROUP BY k", works);
     load_rows(sql, "SELECT k, COUNT(*), MIN(id) FROM test.seen GROUP BY k", seen);
-    rows = query(sql, "SELECT SUBSTRING(idem_key, 3), COUNT(*), MIN(status) FROM idem.record "
-                      "WHERE scope = '' GROUP BY idem_key");
-    while ((row = mysql_fetch_row(rows)) != NULL)
-        records[atoi(row[0])] =
-            (struct record){(unsigned int)atoi(row[1]), (unsigned int)atoi(row[2])};
-    mysql_free_result(rows);
+    load_records(sql, "SUBSTRING_INDEX(idem_key, '-', -1)", "scope = ''", records);
+    load_records(sql, "SUBSTRING_INDEX(idem_key, '-', -1) * 2 + RIGHT(scope, 1)",
+                 "scope LIKE 'consumer-_'", inbox);
     for (int i = 0; i <= world.plan.sessions; i++)
         witnesses[i] = calloc(world.sessions[i].deed_count + 1, sizeof(bool));
     rows = query(sql, "SELECT id FROM test.witness");
@@ -150,7 +166,7 @@ static void check_replay(const struct event *e, int key)
                (unsigned long long)e->id, (unsigned long long)works[key].id);
     if (!done && works[key].count > 0)
         report(FAULT, "key %d answered FAILED, its work is there", key);
-    if (e->id == LAPSED && key % 10 == 1)
+    if (e->id == LAPSED && key % 5 == 1)
         return; /* idem's own error */
     if (deed == NULL || deed->outcome == ROLLED_BACK || deed->end_before > e->after)
         report(FAULT, "key %d answered %s by %llu, which was not committed", key, e->state,
@@ -213,11 +229,30 @@ static void check_lease(const struct event *const *events, size_t count, const s
            (unsigned long long)b->token, (unsigned long long)a->token);
 }
 
+/* A take-over is handed the recovery point that a committed call has stored. */
+static void check_checkpoint(const struct event *const *events, size_t count, const struct event *r,
+                             int key)
+{
+    const struct deed *deed = deed_of(r->checkpoint);
+
+    if (r->checkpoint != 0 && (deed == NULL || deed->outcome == ROLLED_BACK))
+        report(FAULT, "key %d hands on checkpoint %llu, which was not committed", key,
+               (unsigned long long)r->checkpoint);
+    for (size_t i = 0; i < count && r->checkpoint == 0; i++) {
+        const struct event *e = events[i];
+
+        if (e->op == CHECKPOINT && e->error == 0 && e->deed->outcome == COMMITTED &&
+            e->deed->end_after < r->before)
+            report(LOST, "key %d: taken over without checkpoint %llu", key,
+                   (unsigned long long)e->id);
+    }
+}
+
 /* UNKNOWN moves the token on, so who had the claim before is out. */
 static void check_unknown(const struct event *const *events, size_t count, const struct event *u,
                           int key)
 {
-    if (key % 10 != 0)
+    if (key % 5 != 0)
         report(FAULT, "key %d: UNKNOWN against its policy", key);
     for (size_t i = 0; i < count; i++) {
         const struct event *a = events[i];
@@ -250,7 +285,7 @@ static void print_events(const struct event *const *events, size_t count)
                 (long long)e->clock_before, e->session, (unsigned long long)e->deed->id,
                 outcomes[e->deed->outcome], (unsigned long long)e->deed->end_before,
                 (unsigned long long)e->deed->end_after, e->undone ? " undone" : "", ops[e->op],
-                e->final ? " for good" : "", door_names[e->door],
+                e->final ? " for good" : "", way_names[e->way],
                 (unsigned long long)(is_settled(e) ? e->token : 0), e->error, e->state,
                 (long long)e->id, (unsigned long long)(is_settled(e) ? 0 : e->token), e->attempt);
     }
@@ -289,6 +324,8 @@ static void check_key(const struct event *const *events, size_t count, int key)
         if (e->before > over && e->error == 0 &&
             (is_claimed(e) || (e->op == PEEK && !answers(e, "DONE") && !answers(e, "FAILED"))))
             report(FAULT, "key %d: %s after it was over", key, e->state);
+        if (answers(e, "RECLAIMED"))
+            check_checkpoint(events, count, e, key);
         if (answers(e, "UNKNOWN"))
             check_unknown(events, count, e, key);
         if (!is_issued(e))
@@ -306,6 +343,23 @@ static void check_key(const struct event *const *events, size_t count, int key)
                works[key].count);
 }
 
+/* Somebody may have had the event when d was told so: committed by then, or earlier in d's own
+   transaction. */
+static bool was_had(const struct event *const *events, size_t count, const struct event *d)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = events[i];
+
+        if (e->error == 0 && !answers(e, "NEW"))
+            continue;
+        if (e->deed == d->deed
+                ? answers(e, "NEW") && e->before < d->before && (!e->undone || d->undone)
+                : !e->undone && e->deed->outcome != ROLLED_BACK && e->deed->end_before < d->after)
+            return true;
+    }
+    return false;
+}
+
 /* One event of one consumer. */
 static void check_consumed(const struct event *const *events, size_t count, int key)
 {
@@ -315,24 +369,22 @@ static void check_consumed(const struct event *const *events, size_t count, int 
         report(DOUBLED, "event %d was handled %u times", key, seen[key].count);
     for (size_t i = 0; i < count; i++) {
         const struct event *e = events[i];
-        bool is_new = answers(e, "NEW");
-        bool possible = false;
 
-        if (is_new && e->deed->outcome == COMMITTED) {
+        if (answers(e, "NEW") && !e->undone && e->deed->outcome == COMMITTED) {
             taken++;
             if (e->deed->witnessed && seen[key].id != e->deed->id)
                 report(LOST, "event %d: %llu has handled it, that is not there", key,
                        (unsigned long long)e->deed->id);
         }
-        for (size_t j = 0; j < count && answers(e, "DUPLICATE"); j++)
-            possible = possible || (!answers(events[j], "DUPLICATE") &&
-                                    events[j]->deed->outcome != ROLLED_BACK &&
-                                    events[j]->deed->end_before < e->after);
-        if (answers(e, "DUPLICATE") && !possible)
+        if (answers(e, "DUPLICATE") && !was_had(events, count, e))
             report(LOST, "event %d: DUPLICATE, and nobody had it", key);
     }
     if (taken > 1)
         report(DOUBLED, "event %d was NEW %u times", key, taken);
+    if (inbox[key].count > 1 ||
+        (taken > 0 && inbox[key].count == 0 && is_young(key / 2, atomic_load(&world.clock_low))))
+        report(inbox[key].count > 1 ? DOUBLED : LOST, "event %d has %u records", key,
+               inbox[key].count);
 }
 
 static int by_key(const void *left, const void *right)
@@ -383,4 +435,5 @@ void check_history(MYSQL *sql)
     free(works);
     free(seen);
     free(records);
+    free(inbox);
 }

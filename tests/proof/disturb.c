@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What goes on around the sessions: midnights, lapsing leases, kills, and the daily maintenance. */
+/* What goes on around the sessions: midnights, lapsing leases, kills, the daily maintenance by hand
+   and by idemd, and too little memory for filters. */
 #include "history.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +41,33 @@ static int64_t next_time(int64_t now, int step, int steps, unsigned int *seed)
 {
     int64_t midnight = now - now % DAY_US;
 
-    if (step == steps / 3)
-        return midnight + 3 * HOUR_US;
-    if (step == steps * 2 / 3)
-        return midnight + 23 * HOUR_US;
-    if (step == steps - 12)
-        return midnight + DAY_US - 25000;
+    int64_t jump = step == steps / 3       ? midnight + 3 * HOUR_US
+                   : step == steps * 2 / 3 ? midnight + 23 * HOUR_US
+                   : step == steps - 12    ? midnight + DAY_US - 25000
+                                           : 0;
+
+    if (jump > now) /* a round may begin late in a day */
+        return jump;
     if (step < steps - 12 && rand_r(seed) % 40 == 0)
         return now + LEASE_US + 1000000;
     return now + 1 + rand_r(seed) % 5000;
+}
+
+/* The days to come are made in real time, which a busy machine may not give: the clock stands still
+   until some are ahead. */
+static bool has_days_ahead(MYSQL *sql)
+{
+    MYSQL_RES *rows;
+    MYSQL_ROW row;
+    bool enough;
+
+    if (mysql_query(sql, "SELECT MAX(day) > idem_today() + INTERVAL 4 DAY FROM idem.day") != 0 ||
+        (rows = mysql_store_result(sql)) == NULL)
+        return false;
+    row = mysql_fetch_row(rows);
+    enough = row != NULL && row[0] != NULL && row[0][0] == '1';
+    mysql_free_result(rows);
+    return enough;
 }
 
 void *disturb_clock(void *unused)
@@ -61,6 +81,12 @@ void *disturb_clock(void *unused)
     while (!atomic_load(&world.over)) {
         int64_t next = next_time(now, step, steps, &seed);
 
+        if (next / DAY_US > now / DAY_US && !has_days_ahead(sql)) {
+            if (mysql_ping(sql) != 0)
+                sql = connect_again(sql);
+            pause_ms(20);
+            continue;
+        }
         step = next / DAY_US > now / DAY_US ? 0 : step + 1;
         now = next;
         atomic_store(&world.clock_high, now);
@@ -95,29 +121,75 @@ void *disturb_sessions(void *unused)
     return unused;
 }
 
+/* Filters come and go: the days that have none in memory are looked into. */
+static void squeeze_filters(MYSQL *sql, unsigned int *seed)
+{
+    static const char *const sizes[] = {"0", "2000", "10000", "DEFAULT", "DEFAULT", "DEFAULT"};
+
+    run_errno(sql, "SET GLOBAL idem_filter_memory_bytes = %s", sizes[rand_r(seed) % 8]);
+}
+
+/* The real daemon. It is killed and started again, unless its memory is watched. */
+void *disturb_by_daemon(void *unused)
+{
+    unsigned int seed = world.plan.seed + 9;
+
+    while (!atomic_load(&world.over)) {
+        if (world.daemon.pid == 0)
+            world.daemon = daemon_start(world.server, "%s", "");
+        for (int i = 5 + rand_r(&seed) % 20; i > 0 && !atomic_load(&world.over); i--) {
+            pause_ms(100);
+            if (daemon_log_count(&world.daemon, "idemd started") >
+                0) /* before, it would be killed */
+                kill(world.daemon.pid, SIGUSR1);
+        }
+        if (world.plan.rounds == 1)
+            daemon_end(&world.daemon, rand_r(&seed) % 2 ? SIGKILL : SIGTERM);
+    }
+    mysql_thread_end();
+    return unused;
+}
+
+/* An operator looks into what is unknown. One at a time: resolve() takes a person's word for a
+   claim that runs, too. */
+static void resolve_one(MYSQL *sql)
+{
+    static pthread_mutex_t operator= PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&operator);
+    run_errno(sql, "SET @k = NULL");
+    run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
+                   "lease_until IS NULL AND status = 3 LIMIT 1");
+    run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
+    pthread_mutex_unlock(&operator);
+}
+
 /* Several threads do this, so that every task also meets itself. */
 void *disturb_days(void *unused)
 {
     static const char *const calls[] = {
-        "CALL idem.ensure_partitions()", "CALL idem.seal_days()", "CALL idem.reap()",
-        "CALL idem.drop_expired()",      "CALL idem.reap()",
+        "CALL idem.ensure_partitions()",
+        "CALL idem.seal_days()",
+        "CALL idem.reap()",
+        "CALL idem.drop_expired()",
     };
     static atomic_int threads;
     unsigned int seed = world.plan.seed + 3 + (unsigned int)atomic_fetch_add(&threads, 1);
     MYSQL *sql = connect_again(NULL);
 
     while (!atomic_load(&world.over)) {
-        const char *call = calls[rand_r(&seed) % 5];
+        const char *call = calls[rand_r(&seed) % 4];
         unsigned int error = run_errno(sql, "%s", call);
 
         if (is_gone(error))
             sql = connect_again(sql);
         else if (error != 0 && error != 1213)
             report(FAULT, "%s: error %u: %s", call, error, mysql_error(sql));
-        /* An operator looks into what is unknown; somebody may have been faster. */
-        if (run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
-                           "lease_until IS NULL AND status = 3 LIMIT 1") == 0)
-            run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
+        if (rand_r(&seed) % 8 == 0)
+            squeeze_filters(sql, &seed);
+        if (rand_r(&seed) % 16 == 0)
+            run_errno(sql, "FLUSH TABLES test.gate");
+        resolve_one(sql);
         pause_ms(20 + rand_r(&seed) % 60);
     }
     end_thread(sql);

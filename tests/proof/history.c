@@ -2,6 +2,7 @@
 /* Runs one attack and prints its row: attack|calls|faults|lost|doubled.
 
      proof [--seed N] [--seconds S] [--sessions N] [--crash] [--break NAME]
+     proof --long MINUTES [--seed N] [--sessions N]   watches memory as well
      proof --hostile [--seed N] [--seconds S]
      proof --list    the names of the breaks
 
@@ -17,7 +18,7 @@
 #include <time.h>
 
 #define SESSIONS_MAX 1000
-#define DISTURBERS 5
+#define DISTURBERS 6
 
 struct world world;
 
@@ -39,12 +40,16 @@ void report(enum fault fault, const char *format, ...)
 
 static struct plan read_options(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},     {"seconds", required_argument, NULL, 't'},
-        {"sessions", required_argument, NULL, 'n'}, {"crash", no_argument, NULL, 'c'},
-        {"break", required_argument, NULL, 'b'},    {"list", no_argument, NULL, 'l'},
-        {"hostile", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24};
+    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
+                                            {"seconds", required_argument, NULL, 't'},
+                                            {"sessions", required_argument, NULL, 'n'},
+                                            {"crash", no_argument, NULL, 'c'},
+                                            {"break", required_argument, NULL, 'b'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {"hostile", no_argument, NULL, 'h'},
+                                            {"long", required_argument, NULL, 'm'},
+                                            {NULL, 0, NULL, 0}};
+    struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24, .rounds = 1};
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -56,7 +61,10 @@ static struct plan read_options(int argc, char **argv)
             plan.sessions = atoi(optarg);
         else if (option == 'h')
             plan.hostile = true;
-        else if (option == 'c')
+        else if (option == 'm') {
+            plan.seconds = ROUND_SECONDS;
+            plan.rounds = (int)(strtod(optarg, NULL) * 60 / ROUND_SECONDS);
+        } else if (option == 'c')
             plan.crashes = true;
         else if (option == 'b')
             plan.broken = optarg;
@@ -66,12 +74,16 @@ static struct plan read_options(int argc, char **argv)
         } else
             exit(2);
     }
-    if (plan.seconds <= 0 || plan.sessions < 1 || plan.sessions > SESSIONS_MAX) {
+    if (plan.seconds <= 0 || plan.sessions < 1 || plan.sessions > SESSIONS_MAX || plan.rounds < 1) {
         fprintf(stderr, "proof: --seconds above 0, --sessions from 1 to %d\n", SESSIONS_MAX);
         exit(2);
     }
     return plan;
 }
+
+#define CLAIM_INTO(what, fails)                                                                    \
+    "CALL idem.claim_into(" what ", 0, @state, @token, @detail); "                                 \
+    "IF " fails " THEN SIGNAL SQLSTATE '45000'; END IF; "
 
 static void set_up(MYSQL *sql)
 {
@@ -79,6 +91,14 @@ static void set_up(MYSQL *sql)
     run(sql, "CREATE TABLE test.work (k INT, id BIGINT, KEY (k)) ENGINE=InnoDB");
     run(sql, "CREATE TABLE test.seen (k INT, id BIGINT, KEY (k)) ENGINE=InnoDB");
     run(sql, "CREATE TABLE test.witness (id BIGINT PRIMARY KEY) ENGINE=InnoDB");
+    run(sql, "SET GLOBAL log_bin_trust_function_creators = ON");
+    run(sql, "CREATE TABLE test.gate (biz_type BLOB, k BLOB, payload BLOB, fails BOOLEAN) "
+             "ENGINE=InnoDB");
+    run(sql, "CREATE TRIGGER test.gate BEFORE INSERT ON test.gate FOR EACH ROW BEGIN " CLAIM_INTO(
+                 "NEW.biz_type, NEW.k, NEW.payload", "NEW.fails") "END");
+    run(sql, "CREATE FUNCTION test.gate(t BLOB, k BLOB, p BLOB, fails BOOLEAN) RETURNS INT "
+             "MODIFIES SQL DATA BEGIN " CLAIM_INTO("t, k, p", "fails") "RETURN 1; END");
+    run(sql, "SET GLOBAL idem_maintenance_interval_seconds = 1, idem_reap_interval_seconds = 1");
     run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)START_US);
     run(sql, "SET GLOBAL idem_retention_days = %d, idem_partitions_ahead = 20", RETENTION_DAYS);
     run(sql, "CALL idem.ensure_partitions()");
@@ -108,6 +128,9 @@ static void crash_and_restart(void)
                                           now,
                                           retention,
                                           "--idem-partitions-ahead=20",
+                                          "--idem-maintenance-interval-seconds=1",
+                                          "--idem-reap-interval-seconds=1",
+                                          "--log-bin-trust-function-creators=ON",
                                           NULL};
 
     server_kill(world.server, SIGKILL);
@@ -119,8 +142,9 @@ static void crash_and_restart(void)
 
 static void let_run(void)
 {
-    static void *(*const disturbers[DISTURBERS])(void *) = {
-        disturb_clock, disturb_sessions, disturb_days, disturb_days, disturb_days};
+    static void *(*const disturbers[DISTURBERS])(void *) = {disturb_clock,     disturb_sessions,
+                                                            disturb_by_daemon, disturb_days,
+                                                            disturb_days,      disturb_days};
     pthread_t threads[DISTURBERS];
     int crashes = world.plan.crashes ? 1 + (int)world.plan.seconds / 6 : 0;
 
@@ -140,10 +164,44 @@ static void let_run(void)
         pthread_join(threads[i], NULL);
 }
 
+/* Takes keys, deeds and events back to nothing; what is committed stays, under names of its round.
+ */
+static void forget_round(void)
+{
+    static const char *const tables[] = {"work", "seen", "witness"};
+    MYSQL *sql = server_connect(world.server);
+
+    for (int i = 0; i <= world.plan.sessions; i++) {
+        struct session *s = &world.sessions[i];
+
+        for (size_t n = 0; n < s->event_count; n++)
+            free(s->events[n]);
+        for (size_t n = 0; n < s->deed_count; n++)
+            free(s->deeds[n]);
+        s->event_count = s->deed_count = 0;
+        for (int hand = 0; hand < HANDS; hand++)
+            s->hands[hand].key = -1;
+    }
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        run(sql, "TRUNCATE test.%s", tables[i]);
+    run(sql, "DELETE FROM test.gate");
+    mysql_close(sql);
+    memset((void *)world.first_day, 0, (size_t)world.keys * sizeof(*world.first_day));
+    for (int i = 0; i < LEASED; i++)
+        atomic_store(&world.leased[i], -1);
+    atomic_store(&world.head, 0);
+    atomic_store(&world.over, false);
+    world.round++;
+}
+
 static void make_world(struct plan plan)
 {
     static const char *const durable[] = {"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1",
                                           NULL};
+    /* A buffer pool that is full soon and no cached threads: filling these is no leak, but looks
+       like one. */
+    static const char *const small[] = {"--innodb-buffer-pool-size=12M", "--thread-cache-size=0",
+                                        NULL};
 
     world.plan = plan;
     world.keys = 20000 + (int)(plan.seconds * 5000);
@@ -151,6 +209,8 @@ static void make_world(struct plan plan)
     world.sessions = calloc((size_t)plan.sessions + 1, sizeof(*world.sessions));
     if (world.first_day == NULL || world.sessions == NULL)
         abort();
+    for (int i = 0; i < LEASED; i++)
+        atomic_store(&world.leased[i], -1);
     atomic_store(&world.stamp, 2);
     atomic_store(&world.clock_low, START_US);
     atomic_store(&world.clock_high, START_US);
@@ -160,19 +220,24 @@ static void make_world(struct plan plan)
         for (int hand = 0; hand < HANDS; hand++)
             world.sessions[i].hands[hand].key = -1;
     }
-    world.server = server_start(plan.crashes ? durable : NULL);
+    if (plan.rounds > 1) { /* one heap without holes: what is freed goes back to the system */
+        setenv("MALLOC_ARENA_MAX", "1", 1);
+        setenv("MALLOC_MMAP_THRESHOLD_", "32768", 1);
+        setenv("MALLOC_TRIM_THRESHOLD_", "131072", 1);
+    }
+    world.server = server_start(plan.crashes ? durable : plan.rounds > 1 ? small : NULL);
 }
 
 /* Lets the sessions run and checks what came of it; the number of calls. */
-static size_t history_run(void)
+static size_t run_round(void)
 {
     MYSQL *sql = server_connect(world.server);
     size_t calls = 0;
 
-    set_up(sql);
+    if (!world.plan.crashes)
+        count_from_here(sql);
     mysql_close(sql);
     let_run();
-
     sql = server_connect(world.server);
     /* Every lease has run out; what is unfinished can be ended. */
     atomic_fetch_add(&world.clock_high, 2 * LEASE_US);
@@ -181,14 +246,41 @@ static size_t history_run(void)
     run(sql, "CALL idem.ensure_partitions()");
     session_drain(&world.sessions[0]);
     check_history(sql);
+    if (!world.plan.crashes)
+        check_counters(sql);
     for (int i = 0; i <= world.plan.sessions; i++)
         calls += world.sessions[i].event_count;
     fprintf(stderr, "  seed %u: %zu calls, %d keys, %s\n", world.plan.seed, calls,
             atomic_load(&world.head),
             value(sql, "SELECT CONCAT(DATEDIFF(idem_today(), '2031-12-31') + 1, ' days, ', "
                        "GROUP_CONCAT(name, ' ', runs SEPARATOR ', '), ', sealed ', "
-                       "(SELECT COUNT(*) FROM idem.sealed_day)) FROM idem.task"));
+                       "(SELECT COUNT(*) FROM idem.sealed_day), ', looks spared ', "
+                       "JSON_VALUE(idem_stats(), '$.filter_skips'), ', made ', "
+                       "JSON_VALUE(idem_stats(), '$.filter_probes')) FROM idem.task"));
+    if (world.plan.rounds > 1)
+        watch_sample(sql);
     mysql_close(sql);
+    return calls;
+}
+
+static size_t history_run(void)
+{
+    MYSQL *sql = server_connect(world.server);
+    size_t calls = 0;
+
+    set_up(sql);
+    mysql_close(sql);
+    if (world.plan.rounds > 1) /* by this thread: it ends with who has started it */
+        world.daemon = daemon_start(world.server, "%s", "");
+    for (int round = 0; round < world.plan.rounds; round++) {
+        calls += run_round();
+        if (round + 1 < world.plan.rounds)
+            forget_round();
+    }
+    if (world.plan.rounds > 1) {
+        daemon_end(&world.daemon, SIGTERM);
+        watch_check();
+    }
     return calls;
 }
 
@@ -209,6 +301,7 @@ int main(int argc, char **argv)
     printf("%s%s|%zu|%d|%d|%d\n",
            plan.broken != NULL ? "the checker sees it: "
            : plan.hostile      ? "hostile callers"
+           : plan.rounds > 1   ? "long run"
                                : "history",
            plan.broken != NULL ? plan.broken
            : plan.crashes      ? ", server killed"

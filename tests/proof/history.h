@@ -17,11 +17,14 @@
 #include <stdint.h>
 
 #include "claims.h"
+#include "daemon.h"
 #include "server.h"
 
 #define IDS 10000000
 #define LAPSED UINT64_MAX /* the id of the error that on_expiry writes */
 #define HANDS 4           /* leases a session keeps for later */
+#define LEASED 16
+#define ROUND_SECONDS 30
 #define LEASE_US (INT64_C(300) * 1000000)
 #define DAY_US (INT64_C(86400) * 1000000)
 #define RETENTION_DAYS 12
@@ -29,6 +32,10 @@
 #define START_US (INT64_C(1956441600) * 1000000) /* 2031-12-31 */
 
 enum op { CLAIM, BEGIN, FINISH, COMMIT, FAIL, RELEASE, RENEW, CHECKPOINT, PEEK, CONSUME };
+
+/* How a call is made; the first two are the doors of claims.h. */
+enum way { PROCEDURE = PROCEDURE_DOOR, UDF = UDF_DOOR, INTO, TRIGGER, FUNCTION };
+extern const char *const way_names[];
 
 enum outcome { OPEN, COMMITTED, ROLLED_BACK, MAYBE };
 
@@ -41,7 +48,7 @@ struct deed {
 
 struct event {
     enum op op;
-    enum door door;
+    enum way way;
     int session, key;
     uint64_t before, after;
     int64_t clock_before, clock_after; /* test clock: no later, no earlier than */
@@ -51,7 +58,8 @@ struct event {
     unsigned int attempt; /* answered by claims */
     uint64_t id;          /* of the result or error: given, or answered; 0 none */
     bool final;           /* a failure that is not retryable */
-    bool undone;          /* ROLLBACK TO SAVEPOINT took it back */
+    uint64_t checkpoint;  /* answered by claims; 0 none */
+    bool undone;          /* a savepoint or a failed statement took it back */
     struct deed *deed;
 };
 
@@ -77,7 +85,7 @@ struct session {
 struct plan {
     unsigned int seed;
     double seconds;
-    int sessions;
+    int sessions, rounds;
     bool hostile; /* callers, instead of busy ones */
     bool crashes; /* kill -9 and restart the server */
     const char *broken;
@@ -87,11 +95,14 @@ struct world {
     struct plan plan;
     struct server *server;
     struct session *sessions;
-    int keys;                /* how many there can be */
-    atomic_int head;         /* keys from here on are rarely touched yet */
-    atomic_llong *first_day; /* per key: the first day it was touched, 0 never */
+    int round;                 /* each has keys of its own */
+    int keys;                  /* how many there can be */
+    atomic_int head;           /* keys from here on are rarely touched yet */
+    atomic_int leased[LEASED]; /* keys that were left as leases not long ago; -1: none */
+    atomic_llong *first_day;   /* per key: the first day it was touched, 0 never */
     atomic_ullong stamp;
     atomic_llong clock_low, clock_high; /* the server's clock is between them */
+    struct daemon daemon;
     atomic_bool over;
     atomic_int faults, lost, doubled;
 };
@@ -116,12 +127,22 @@ bool is_young(int key, int64_t clock);
 void *disturb_clock(void *unused);
 void *disturb_sessions(void *unused);
 void *disturb_days(void *unused);
+void *disturb_by_daemon(void *unused);
 
 /* Makes the core of the server wrong in the named way; false: no such name. */
 bool break_core(MYSQL *sql, const char *name);
 void list_breaks(void); /* those that a history shows */
 
 void check_history(MYSQL *sql);
+
+/* The server's counters over a round against what the sessions were told. */
+void count_from_here(MYSQL *sql);
+void check_counters(MYSQL *sql);
+
+/* Memory, files and threads of server and daemon: a sample after each round, and whether they
+   grow. */
+void watch_sample(MYSQL *sql);
+void watch_check(void);
 
 /* The attack by hostile callers; how many calls it made. */
 size_t hostile_run(void);

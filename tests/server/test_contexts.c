@@ -119,6 +119,46 @@ static void case_35_triggers_and_functions_use_the_procedure_door(void **state)
     expect_text(s2, "CLAIMED", "SELECT test.claim_by_call('f1')");
 }
 
+/* Where a trigger or function catches an error, the server takes nothing back: the row that was put
+   into the new day before the old one was found would stay, free for the next who asks. */
+static void case_26_case_35_a_trigger_after_midnight_leaves_no_second_row(void **state)
+{
+    (void)state;
+    run(s1, "CREATE TABLE test.midnight (k VARCHAR(64)) ENGINE=InnoDB");
+    run(s1, "CREATE TRIGGER test.midnight BEFORE INSERT ON test.midnight FOR EACH ROW "
+            "CALL idem.claim_into('pay', NEW.k, NULL, 0, @state, @token, @detail)");
+    run(s1, "CREATE FUNCTION test.midnight(k TEXT) RETURNS TEXT BEGIN CALL idem.claim_into("
+            "'pay', k, NULL, 0, @state, @token, @detail); RETURN @state; END");
+    for (int sealed = 0; sealed <= 1; sealed++) {
+        for (int function = 0; function <= 1; function++) {
+            const char *done = fresh_key("done"), *lapsed = fresh_key("lapsed");
+
+            set_clock(s1, NULL);
+            set_clock(s1, sealed ? "2031-05-03 12:00:00" : "2031-05-01 12:00:00");
+            run(s1, "CALL idem.ensure_partitions()");
+            claim(s1, PROCEDURE_DOOR, "'pay'", done, "NULL");
+            finish(s1, PROCEDURE_DOOR, "'pay'", done, "NULL", "'1'");
+            claim(s1, PROCEDURE_DOOR, "'pay'", lapsed, "NULL");
+            set_clock(s1, sealed ? "2031-05-04 12:00:00" : "2031-05-02 12:00:00");
+            if (sealed)
+                run(s1, "CALL idem.seal_days()");
+            for (int again = 0; again < 2; again++) {
+                run(s2,
+                    !function ? "INSERT INTO test.midnight VALUES (%s)"
+                              : "SELECT test.midnight(%s)",
+                    done);
+                expect_text(s2, "DONE", "SELECT @state");
+            }
+            run(s2,
+                !function ? "INSERT INTO test.midnight VALUES (%s)" : "SELECT test.midnight(%s)",
+                lapsed);
+            expect_text(s2, "RECLAIMED", "SELECT @state");
+            expect_text(s1, "1", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s", done);
+            expect_text(s1, "1", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s", lapsed);
+        }
+    }
+}
+
 static void case_34_explain_and_prepare_claim_nothing_and_twice_is_once(void **state)
 {
     (void)state;
@@ -448,6 +488,7 @@ int main(void)
         T(case_35_places_that_share_the_callers_transaction),
         T(case_35_places_that_would_not_are_refused),
         T(case_35_triggers_and_functions_use_the_procedure_door),
+        T(case_26_case_35_a_trigger_after_midnight_leaves_no_second_row),
         T(case_34_explain_and_prepare_claim_nothing_and_twice_is_once),
         T(case_38_case_39_read_only_server_and_transaction),
         T(an_account_without_rights_is_refused_by_both_doors),

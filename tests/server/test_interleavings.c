@@ -562,6 +562,42 @@ static void lapsed_lease_follows_the_policy_at_claim_time(void **state)
     }
 }
 
+/* In autocommit a trigger's or function's statement may still fail after the answer, and would take
+   back what the policy has just decided. */
+static void no_answer_of_a_policy_goes_back_with_a_statement(void **state)
+{
+    (void)state;
+    run(s1, "CALL idem.set_policy('nest-u', NULL, 'unknown', NULL, NULL, NULL)");
+    run(s1, "CALL idem.set_policy('nest-f', NULL, 'fail', NULL, NULL, NULL)");
+    run(s1, "CREATE TABLE test.nested (biz_type VARCHAR(20)) ENGINE=InnoDB");
+    run(s1, "CREATE TRIGGER test.nested BEFORE INSERT ON test.nested FOR EACH ROW BEGIN "
+            "CALL idem.claim_into(NEW.biz_type, CONCAT('in-', NEW.biz_type), NULL, 0, @state, "
+            "@token, @detail); SIGNAL SQLSTATE '45000'; END");
+    run(s1, "SET GLOBAL log_bin_trust_function_creators = ON");
+    run(s1, "CREATE FUNCTION test.nested(t VARCHAR(20)) RETURNS INT MODIFIES SQL DATA BEGIN "
+            "CALL idem.claim_into(t, CONCAT('in-', t), NULL, 0, @state, @token, @detail); "
+            "SIGNAL SQLSTATE '45000'; RETURN 1; END");
+    for (int policy = 0; policy < 2; policy++) {
+        const char *type = policy == 0 ? "'nest-u'" : "'nest-f'";
+        const char *key = policy == 0 ? "'in-nest-u'" : "'in-nest-f'";
+        char token[32];
+
+        set_clock(s1, NULL);
+        at("2031-04-02 12:00:00");
+        snprintf(token, sizeof(token), "%llu", claim(s1, PROCEDURE_DOOR, type, key, "NULL").token);
+        at("2031-04-02 12:30:00");
+        expect_errno(s2, 1644, "INSERT INTO test.nested VALUES (%s)", type);
+        expect_text(s2, "IN_PROGRESS", "SELECT @state");
+        expect_errno(s2, 1644, "SELECT test.nested(%s)", type);
+        expect_text(s2, "IN_PROGRESS", "SELECT @state");
+        assert_int_equal(finish(s1, PROCEDURE_DOOR, type, key, token, "'1'"), 0);
+        expect_errno(s2, 1644, "INSERT INTO test.nested VALUES (%s)", type);
+        expect_text(s2, "DONE", "SELECT @state");
+    }
+    run(s1, "DROP TABLE test.nested");
+    run(s1, "DROP FUNCTION test.nested");
+}
+
 /* A FAILED or UNKNOWN that was answered must not go back with the asker's transaction, or the late
    owner could still finish what somebody was told has failed. */
 static void what_the_policy_decided_is_not_rolled_back(void **state)
@@ -809,6 +845,7 @@ int main(void)
         T(case_10_case_36_lapsed_lease_goes_to_one_and_the_late_owner_is_refused),
         T(case_32_clock_going_back_never_shortens_a_lease),
         T(lapsed_lease_follows_the_policy_at_claim_time),
+        T(no_answer_of_a_policy_goes_back_with_a_statement),
         T(what_the_policy_decided_is_not_rolled_back),
         T(a_take_over_looks_at_the_other_days_too),
         T(case_08_case_11_a_held_key_is_answered_at_once),

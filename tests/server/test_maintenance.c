@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +244,52 @@ static void *call_both(void *argument)
     mysql_thread_end();
     *(long *)argument = failed;
     return NULL;
+}
+
+static atomic_bool changing;
+
+/* Changes the table all the time; the partition is far from all days. */
+static void *change_partitions(void *unused)
+{
+    MYSQL *sql = server_connect(server);
+
+    while (atomic_load(&changing)) {
+        run_errno(sql, "ALTER TABLE idem.record ADD PARTITION (PARTITION far VALUES LESS THAN "
+                       "('2090-01-01'))");
+        run_errno(sql, "ALTER TABLE idem.record DROP PARTITION far");
+    }
+    mysql_close(sql);
+    return unused;
+}
+
+/* The server leaves a table out of information_schema while another session changes it: that there
+   is nothing to be seen then says nothing about the days. */
+static void a_table_that_is_being_changed_has_all_its_days(void **state)
+{
+    pthread_t thread;
+    MYSQL_RES *days;
+    MYSQL_ROW row;
+
+    (void)state;
+    run(s1, "CALL idem.ensure_partitions()");
+    set_clock(s1, "2026-05-01 12:00:00");
+    run(s1, "CALL idem.ensure_partitions()");
+    atomic_store(&changing, true);
+    assert_int_equal(pthread_create(&thread, NULL, change_partitions, NULL), 0);
+    for (int i = 0; i < 20; i++)
+        run(s1, "CALL idem.ensure_partitions()");
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(mysql_query(s1, "CALL idem.drop_expired()"), 0);
+        days = mysql_store_result(s1);
+        while ((row = mysql_fetch_row(days)) != NULL)
+            if (strcmp(row[1], "missing") == 0)
+                fail_msg("%s is said to be missing", row[0]);
+        mysql_free_result(days);
+        while (mysql_next_result(s1) == 0)
+            mysql_free_result(mysql_store_result(s1));
+    }
+    atomic_store(&changing, false);
+    pthread_join(thread, NULL);
 }
 
 static void many_at_once_disturb_nobody(void **state)
@@ -657,6 +705,7 @@ int main(void)
         T(days_made_by_hand_become_live),
         T(killed_between_two_steps_the_next_call_goes_on),
         T(many_at_once_disturb_nobody),
+        T(a_table_that_is_being_changed_has_all_its_days),
         T(case_29_an_idle_transaction_holds_nobody_up),
         T(case_29_a_claim_behind_a_waiting_drop_is_let_go),
         T(today_that_cannot_be_made_is_an_error_that_task_shows),

@@ -2,10 +2,12 @@
 /* Sealing: no key is ever forgotten, whatever is under way when a day is sealed, and whatever
    becomes of its filter. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "async.h"
 #include "fixture.h"
 
 /* Each test has a day of its own, far from those of the others; everybody's clock goes there. */
@@ -46,26 +48,40 @@ static int begin_days(void **state)
     return 0;
 }
 
-static const char *seal(MYSQL *sql, int offset)
+/* What the answer to CALL idem.seal_days() says of a day; "" nothing. */
+static const char *read_outcome(MYSQL *sql, int offset)
 {
     static char outcome[16];
     const char *found = "";
+    MYSQL_RES *result = mysql_store_result(sql);
+    MYSQL_ROW row;
 
-    if (mysql_query(sql, "CALL idem.seal_days()") == 0) {
-        MYSQL_RES *result = mysql_store_result(sql);
-        MYSQL_ROW row;
+    if (result == NULL)
+        fail_msg("seal_days: %s", mysql_error(sql));
+    while ((row = mysql_fetch_row(result)) != NULL)
+        if (strcmp(row[0], day(offset)) == 0)
+            found = row[1];
+    snprintf(outcome, sizeof(outcome), "%s", found);
+    mysql_free_result(result);
+    while (mysql_next_result(sql) == 0)
+        mysql_free_result(mysql_store_result(sql));
+    return outcome;
+}
 
-        while ((row = mysql_fetch_row(result)) != NULL)
-            if (strcmp(row[0], day(offset)) == 0)
-                found = row[1];
-        snprintf(outcome, sizeof(outcome), "%s", found);
-        mysql_free_result(result);
-        while (mysql_next_result(sql) == 0)
-            mysql_free_result(mysql_store_result(sql));
-        return outcome;
-    }
-    fail_msg("seal_days: %s", mysql_error(sql));
-    return NULL;
+static const char *seal(MYSQL *sql, int offset)
+{
+    mysql_query(sql, "CALL idem.seal_days()");
+    return read_outcome(sql, offset);
+}
+
+static void reconnect(void)
+{
+    mysql_close(s1);
+    mysql_close(s2);
+    mysql_close(s3);
+    s1 = server_connect(fixture_server);
+    s2 = server_connect(fixture_server);
+    s3 = server_connect(fixture_server);
 }
 
 static void claim_and_finish(MYSQL *sql, const char *key)
@@ -172,7 +188,16 @@ static void a_late_row_is_taken_back(void **state)
 {
     (void)state;
     clock_at(1, "12:00:00");
+    run(s1, "SET GLOBAL log_bin_trust_function_creators = ON");
+    run(s1, "CREATE OR REPLACE FUNCTION test.late(d DATE) RETURNS INT MODIFIES SQL DATA BEGIN "
+            "DECLARE CONTINUE HANDLER FOR 1526 SET @caught = 1526; "
+            "SELECT idem._acquire('', 'late', d, 'pay', 0, NULL, 1, NULL, NULL, NULL, "
+            "UTC_TIMESTAMP()) INTO @none; RETURN 1; END");
     for (int sealed = 0; sealed <= 1; sealed++) {
+        run(s1, "SET @caught = NULL");
+        run(s1, "SELECT test.late('%s')", day(0));
+        expect_text(s1, "1526", "SELECT @caught");
+        expect_text(s2, "0", "SELECT COUNT(*) FROM idem.record WHERE idem_key = 'late'");
         expect_errno(s1, 1526,
                      "SELECT idem._acquire('', 'late', '%s', 'pay', 0, NULL, 1, NULL, NULL, NULL,"
                      " UTC_TIMESTAMP())",
@@ -214,13 +239,8 @@ static void a_real_restart_reads_the_seals_again(void **state)
     claim_and_finish(s1, key);
     clock_at(1, "12:00:00");
     assert_string_equal(seal(s2, 0), "sealed");
-    mysql_close(s1);
-    mysql_close(s2);
-    mysql_close(s3);
     server_restart(fixture_server, NULL);
-    s1 = server_connect(fixture_server);
-    s2 = server_connect(fixture_server);
-    s3 = server_connect(fixture_server);
+    reconnect();
     clock_at(0, "13:00:00");
     assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
     assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", "'restart-new'", "NULL").state,
@@ -241,6 +261,92 @@ static void a_crash_between_mark_and_filter_is_finished_by_the_next_call(void **
     assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
     assert_string_equal(seal(s2, 0), "sealed");
     assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
+}
+
+/* Between mark and filter, held there by a locked record; and while the filter is written, held by
+   a lock on the day that its foreign key points to. */
+static void a_server_killed_while_it_seals_forgets_nothing(void **state)
+{
+    (void)state;
+    for (int writing = 0; writing <= 1; writing++) {
+        const char *key = fresh_key("killed");
+        int over = 2 * writing;
+        MYSQL *sealer = server_connect(fixture_server);
+
+        set_clock(s3, NULL);
+        clock_at(over, "12:00:00");
+        claim_and_finish(s1, key);
+        clock_at(over + 1, "12:00:00");
+        seal(s2, -1); /* what is left of the days before */
+        run(s2, "UPDATE idem.live_day SET sealed = FALSE WHERE day = '%s'", day(over));
+        run(s2, "DELETE FROM idem.sealed_day WHERE day = '%s'", day(over));
+        run(s1, "BEGIN");
+        run(s1, "SELECT 1 FROM idem.record WHERE idem_key = %s FOR UPDATE", key);
+        send_query(sealer, "CALL idem.seal_days()");
+        wait_until(s2, "SELECT sealed FROM idem.live_day WHERE day = '%s'", day(over));
+        if (writing) {
+            run(s3, "BEGIN");
+            run(s3, "SELECT 1 FROM idem.live_day WHERE day = '%s' FOR UPDATE", day(over));
+            run(s1, "ROLLBACK");
+            wait_for_lock(s2);
+        }
+        expect_text(s2, "0", "SELECT COUNT(*) FROM idem.sealed_day WHERE day = '%s'", day(over));
+        server_kill(fixture_server, SIGKILL);
+        mysql_close(sealer);
+        server_restart(fixture_server, NULL);
+        reconnect();
+        clock_at(over + 1, "12:00:00");
+        expect_text(s2, "1 0",
+                    "SELECT CONCAT(l.sealed, ' ', COUNT(s.day)) FROM idem.live_day l"
+                    " LEFT JOIN idem.sealed_day s ON s.day = l.day WHERE l.day = '%s'",
+                    day(over));
+        assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
+        assert_string_equal(seal(s2, over), "sealed");
+        assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
+    }
+}
+
+static void two_sealers_make_one_filter(void **state)
+{
+    const char *key = fresh_key("both");
+    MYSQL *other = server_connect(fixture_server);
+
+    (void)state;
+    claim_and_finish(s1, key);
+    clock_at(1, "12:00:00");
+    run(s1, "BEGIN");
+    run(s1, "SELECT 1 FROM idem.record WHERE idem_key = %s FOR UPDATE", key);
+    send_query(s2, "CALL idem.seal_days()");
+    send_query(other, "CALL idem.seal_days()");
+    wait_until(s3, "SELECT COUNT(*) = 2 FROM information_schema.processlist"
+                   " WHERE info LIKE '%%SLEEP(0.05)%%' AND id <> CONNECTION_ID()");
+    run(s1, "ROLLBACK");
+    assert_int_equal(mysql_read_query_result(s2), 0);
+    assert_string_equal(read_outcome(s2, 0), "sealed");
+    assert_int_equal(mysql_read_query_result(other), 0);
+    assert_string_equal(read_outcome(other, 0), "sealed");
+    mysql_close(other);
+    expect_text(s3, "1 1",
+                "SELECT CONCAT(COUNT(*), ' ', MAX(s.`keys`)) FROM idem.sealed_day s"
+                " WHERE s.day = '%s'",
+                day(0));
+    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
+}
+
+/* A row of sealed_day for a day that still takes records, made by hand: it knows none of them. */
+static void a_filter_of_an_open_day_is_not_used(void **state)
+{
+    const char *key = fresh_key("open");
+
+    (void)state;
+    run(s2,
+        "INSERT INTO idem.sealed_day SELECT '%s', 0, LENGTH(f.filter), f.filter, UTC_TIMESTAMP()"
+        " FROM (SELECT idem_filter_build(NULL, NULL, '%s') AS filter) f",
+        day(0), day(0));
+    run(s2, "SELECT idem_reload()");
+    claim_and_finish(s1, key);
+    clock_at(1, "12:00:00");
+    assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
 }
 
 static void whatever_becomes_of_a_filter_the_key_is_found(void **state)
@@ -453,6 +559,9 @@ int main(void)
         SEAL_TEST(case_clock_set_back_over_a_restart_claims_in_the_next_open_day),
         SEAL_TEST(a_real_restart_reads_the_seals_again),
         SEAL_TEST(a_crash_between_mark_and_filter_is_finished_by_the_next_call),
+        SEAL_TEST(a_server_killed_while_it_seals_forgets_nothing),
+        SEAL_TEST(two_sealers_make_one_filter),
+        SEAL_TEST(a_filter_of_an_open_day_is_not_used),
         SEAL_TEST(whatever_becomes_of_a_filter_the_key_is_found),
         SEAL_TEST(without_memory_days_are_probed),
         SEAL_TEST(a_seal_leaves_with_its_day),

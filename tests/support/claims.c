@@ -44,9 +44,8 @@ static void take(struct answer *answer, const char *name, const char *text, size
         copy(answer->checkpoint, sizeof(answer->checkpoint), text, length);
 }
 
-/* The members of the flat object that a door answers. Values of results may nest: braces and quotes
-   are counted. */
-static void parse_object(struct answer *answer, const char *at)
+/* Values of results may nest: braces and quotes are counted. */
+void answer_read(struct answer *answer, const char *at)
 {
     while (*at != '\0' && *at != '}') {
         const char *name = strchr(at, '"') + 1;
@@ -93,7 +92,7 @@ static struct answer ask(MYSQL *sql, enum door door, const char *name, const cha
     }
     row = mysql_fetch_row(result);
     if (row != NULL && door == UDF_DOOR && row[0] != NULL)
-        parse_object(&answer, row[0]);
+        answer_read(&answer, row[0]);
     else if (row != NULL && door == PROCEDURE_DOOR)
         for (unsigned int i = 0; i < mysql_num_fields(result); i++)
             if (row[i] != NULL)

@@ -29,6 +29,9 @@ struct answer consume(MYSQL *sql, enum door door, const char *consumer, const ch
                       const char *payload);
 struct answer peek(MYSQL *sql, enum door door, const char *biz_type, const char *key);
 
+/* Takes over the members of a flat JSON object that idem answered. */
+void answer_read(struct answer *answer, const char *json);
+
 /* These return the error number, 0 for success; CR_UNKNOWN_ERROR when the UDF door answered nothing
    and no error. token may be "NULL". */
 unsigned int finish(MYSQL *sql, enum door door, const char *biz_type, const char *key,

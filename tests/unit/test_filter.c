@@ -80,6 +80,74 @@ static void wrong_maybes_and_size_keep_their_bounds(void **state)
     }
 }
 
+/* Key i of set `set`, fast. */
+static uint64_t quick_hash(uint64_t set, uint64_t i)
+{
+    uint64_t key[2] = {set, i};
+
+    return idem_filter_hash("", 0, key, sizeof(key));
+}
+
+/* One filter of `count` hashes, of which every third is there twice. The number of probes made. */
+static size_t prove_set(uint64_t set, size_t count, size_t *ret_wrong, size_t *ret_length)
+{
+    uint64_t *hashes = malloc((count * 4 / 3 + 1) * sizeof(*hashes));
+    const size_t strangers = count < 50000 ? 2000 : count / 25;
+    struct idem_filter filter;
+    size_t all = count;
+    uint8_t *bytes;
+
+    assert_non_null(hashes);
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = quick_hash(set, i);
+    for (size_t i = 0; i + 3 < count; i += 3)
+        hashes[all++] = hashes[i];
+    assert_true(idem_filter_make(hashes, all, DAY, &bytes, ret_length));
+    assert_true(idem_filter_open(bytes, *ret_length, DAY, &filter));
+    assert_int_equal(filter.keys, count);
+    for (size_t i = 0; i < count; i++)
+        if (!idem_filter_maybe(&filter, quick_hash(set, i)))
+            fail_msg("key %zu of %zu in set %llu is missed", i, count, (unsigned long long)set);
+    for (size_t i = 0; i < strangers; i++)
+        *ret_wrong += idem_filter_maybe(&filter, quick_hash(~set, i));
+    free(bytes);
+    free(hashes);
+    return count + strangers;
+}
+
+/* 100 million probes with IDEM_TEST_LONG set, else 3 million. Sizes: 0 to 3, and around every power
+   of two. */
+static void no_key_is_missed_in_many_probes_of_many_sizes(void **state)
+{
+    const size_t goal = getenv("IDEM_TEST_LONG") != NULL ? 100000000 : 3000000;
+    size_t probes = 0, wrong = 0, strangers = 0;
+    const int most = goal > 10000000 ? 21 : 16;
+
+    (void)state;
+    for (uint64_t set = 0; probes < goal; set++) {
+        for (int power = 0; power <= most; power++) {
+            for (size_t count = (1U << power) - 1; count <= (1U << power) + 1; count++) {
+                size_t made, missed = 0, length;
+
+                made = prove_set(set * 1000 + (uint64_t)power * 3 + count % 3, count, &missed,
+                                 &length);
+                probes += made;
+                if (count >= 20000)
+                    assert_true(length * 8 <= count * 10);
+                if (count > 0) {
+                    wrong += missed;
+                    strangers += made - count;
+                } else {
+                    assert_int_equal(missed, 0);
+                }
+            }
+        }
+    }
+    print_message("%zu probes, %.3f %% wrong maybes\n", probes,
+                  100 * (double)wrong / (double)strangers);
+    assert_true((double)wrong / (double)strangers <= 0.005);
+}
+
 static void an_empty_day_has_no_maybe(void **state)
 {
     struct idem_filter filter;
@@ -200,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_key_is_ever_missed_at_any_size),
         cmocka_unit_test(wrong_maybes_and_size_keep_their_bounds),
+        cmocka_unit_test(no_key_is_missed_in_many_probes_of_many_sizes),
         cmocka_unit_test(an_empty_day_has_no_maybe),
         cmocka_unit_test(one_hash_many_times_is_one_key),
         cmocka_unit_test(hashes_without_any_randomness_still_make_a_filter),
