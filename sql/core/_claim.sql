@@ -145,6 +145,14 @@ main: BEGIN
                     SET v_row_day = v_met, v_met = ''; -- the other day that holds the key
                 END IF;
                 IF v_met = 'lock' THEN
+                    -- Perhaps by a claim that is about to meet this session's own row in an earlier
+                    -- day, and goes back then: the row is the duplicate.
+                    SELECT r.created_on, '' INTO v_row_day, v_met FROM idem.record r
+                     WHERE r.scope = in_scope AND r.idem_key = in_key
+                       AND r.owner_conn = CONNECTION_ID() AND r.owner_epoch = idem_epoch()
+                     LIMIT 1;
+                END IF;
+                IF v_met = 'lock' THEN
                     IF v_day <> idem_today() AND v_tries < 8 THEN
                         ITERATE again;
                     END IF;
