@@ -5,7 +5,12 @@
 -- The day is guessed first: a token is the microseconds of its acquisition, so it names the day of a
 -- first attempt. When the guess misses (taken over on a later day; no token and midnight passed) the
 -- owner's record is looked for in all days without locking: created_on never changes, so the snapshot is
--- good enough to find it. Only what judges reads or writes the current row.
+-- good enough to find it. Only what judges reads or writes the current row, and nobody is refused for
+-- less than having seen it:
+--   a lock in the way          -> no verdict, also not in another day: a claim that is about to meet the
+--                                 owner's row holds its own there for a moment. Tried again
+--   the UPDATE changed nothing -> no verdict either: MariaDB 11 may answer so when a KILL hits it, and go on
+-- A session without a token that sees no claim of its own has none; it need not wait to be told so.
 --
 -- updated_at always moves, so the UPDATE never matches without changing and ROW_COUNT() means the same
 -- under every client flag.
@@ -38,7 +43,6 @@ main: BEGIN
     DECLARE v_biz_type VARBINARY(64) DEFAULT NULL;
     DECLARE v_token BIGINT UNSIGNED DEFAULT NULL;
     DECLARE v_found DATE;
-    DECLARE v_judged BOOLEAN DEFAULT FALSE;
     DECLARE v_text VARCHAR(512);
     DECLARE v_counted VARCHAR(16);
 
@@ -80,8 +84,7 @@ main: BEGIN
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1205
             BEGIN
-                IF @@innodb_rollback_on_timeout
-                   OR v_waited_ms >= @@innodb_lock_wait_timeout * 1000 THEN
+                IF @@innodb_rollback_on_timeout THEN
                     RESIGNAL;
                 END IF;
                 SET v_locked = TRUE;
@@ -122,44 +125,46 @@ main: BEGIN
             SET v_day = v_found;
             ITERATE attempts;
         END IF;
-        IF v_locked AND (v_found IS NOT NULL OR in_token IS NOT NULL) THEN
-            -- A duplicate that asked inside a transaction locks our row: tried again for
-            -- innodb_lock_wait_timeout, then 1205.
-            SELECT SLEEP(0.02) INTO v_counted;
-            SET v_waited_ms = v_waited_ms + 20;
-            ITERATE attempts;
-        END IF;
-        IF v_judged THEN
-            LEAVE attempts;
+        IF NOT v_locked OR (v_found IS NULL AND in_token IS NULL) THEN
+            -- Not the owner as far as this snapshot goes. The current row decides, and says why.
+            SET v_status = NULL;
+            BEGIN
+                DECLARE CONTINUE HANDLER FOR 1205
+                BEGIN
+                    IF @@innodb_rollback_on_timeout THEN
+                        RESIGNAL;
+                    END IF;
+                    SET v_locked = TRUE, v_status = 0; -- another session's, not committed
+                END;
+                SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                    SELECT r.biz_type, r.status, r.token, r.created_on,
+                           r.biz_type = in_biz_type
+                           AND (r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
+                                                       AND r.owner_epoch = idem_epoch()))
+                      INTO v_biz_type, v_status, v_token, v_day, v_owned
+                      FROM JSON_TABLE(COALESCE(idem_look_days('', in_key, '1970-01-01'), '[]'), '$[*]'
+                                      COLUMNS (day DATE PATH '$')) d
+                      STRAIGHT_JOIN idem.record r
+                     WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
+                     LIMIT 1
+                      LOCK IN SHARE MODE;
+            END;
+            IF NOT v_locked AND v_status = 0 AND v_owned THEN -- the caller's after all
+                ITERATE attempts;
+            END IF;
+            IF NOT v_locked OR (v_found IS NULL AND in_token IS NULL) THEN
+                LEAVE attempts;
+            END IF;
         END IF;
 
-        -- Not the owner as far as this snapshot goes. The current row decides, and says why.
-        SET v_judged = TRUE;
-        BEGIN
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_status = 0; -- another session's claim or take-over that is not committed
-            END;
-            SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                SELECT r.biz_type, r.status, r.token, r.created_on,
-                       r.token = in_token OR (in_token IS NULL AND r.owner_conn = CONNECTION_ID()
-                                              AND r.owner_epoch = idem_epoch())
-                  INTO v_biz_type, v_status, v_token, v_found, v_owned
-                  FROM JSON_TABLE(COALESCE(idem_look_days('', in_key, '1970-01-01'), '[]'), '$[*]'
-                                  COLUMNS (day DATE PATH '$')) d
-                  STRAIGHT_JOIN idem.record r
-                 WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = d.day
-                 LIMIT 1
-                  LOCK IN SHARE MODE;
-        END;
-        IF v_status = 0 AND v_owned THEN -- the caller's after all
-            SET v_day = v_found;
-            ITERATE attempts;
+        -- Locked: by a duplicate that asked inside a transaction, or by a claim of another day on its
+        -- way back. Tried again for innodb_lock_wait_timeout.
+        IF v_waited_ms >= @@innodb_lock_wait_timeout * 1000 THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205,
+                MESSAGE_TEXT = 'Lock wait timeout exceeded; try restarting transaction';
         END IF;
-        LEAVE attempts;
+        SELECT SLEEP(0.02) INTO v_counted;
+        SET v_waited_ms = v_waited_ms + 20;
     END LOOP;
 
     IF v_status IS NULL AND in_routine = 'fail' THEN
