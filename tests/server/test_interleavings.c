@@ -842,6 +842,9 @@ static void *loop(void *data)
 static void case_02_case_03_no_deadlock_between_claims_in_any_order(void **state)
 {
     (void)state;
+    /* Not in the last two hours of a day: the plain look at tomorrow opens a snapshot, and
+       then 11.8 may rightly answer 1020 to a transaction's later claims. */
+    at("2031-06-01 12:00:00");
     for (int random_order = 0; random_order <= 1; random_order++) {
         static struct looper loopers[16];
 
