@@ -145,12 +145,17 @@ main: BEGIN
                     SET v_row_day = v_met, v_met = ''; -- the other day that holds the key
                 END IF;
                 IF v_met = 'lock' THEN
-                    -- Perhaps by a claim that is about to meet this session's own row in an earlier
-                    -- day, and goes back then: the row is the duplicate.
-                    SELECT r.created_on, '' INTO v_row_day, v_met FROM idem.record r
-                     WHERE r.scope = in_scope AND r.idem_key = in_key
-                       AND r.owner_conn = CONNECTION_ID() AND r.owner_epoch = idem_epoch()
-                     LIMIT 1;
+                    -- Perhaps by a claim that is about to meet the record in another day, maybe this
+                    -- session's own, and goes back then: that record is the duplicate. No plain read:
+                    -- it would open the caller's snapshot.
+                    SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                        SELECT r.created_on, '' INTO v_row_day, v_met
+                          FROM JSON_TABLE(COALESCE(idem_look_days(in_scope, in_key, v_day), '[]'), '$[*]'
+                                          COLUMNS (day DATE PATH '$')) d
+                          STRAIGHT_JOIN idem.record r
+                         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
+                         LIMIT 1
+                          LOCK IN SHARE MODE;
                 END IF;
                 IF v_met = 'lock' THEN
                     IF v_day <> idem_today() AND v_tries < 8 THEN
