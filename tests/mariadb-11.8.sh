@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs all tests on MariaDB 11.8: puts Debian 13 into a folder (once; IDEM_TRIXIE, default
 # /var/cache/idem/trixie), copies the sources there and calls tests/all.sh in it. As root. Arguments go to
-# ctest. Exits 0 with SKIPPED where Debian 13 cannot be had.
+# ctest. Exits 0 with SKIPPED where Debian 13 or its packages cannot be had.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -20,7 +20,7 @@ if [ ! -e "$folder/.complete" ]; then
     mirror=$(grep -rhoE '(^URIs: *|^deb .*)https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list* 2>/dev/null |
         grep -oE 'https?://[^ ]*' | head -n 1) || true
     [ -n "$mirror" ] || skip "no Debian mirror is configured"
-    rm -rf "$folder"
+    rm -rf --one-file-system "$folder"
     mkdir -p "$folder"
     echo "Putting Debian 13 into $folder ..."
     debootstrap --variant=minbase trixie "$folder" "$mirror" >"$folder.log" 2>&1 ||
@@ -46,4 +46,5 @@ done
 rm -rf "$folder/idem"
 mkdir "$folder/idem"
 git -C "$root" ls-files -z | tar -C "$root" --null -T - -cf - | tar -C "$folder/idem" -xf -
+chroot "$folder" /bin/bash -c 'cd /idem && source tests/support/prepare.sh' || skip "its packages cannot be installed"
 chroot "$folder" /bin/bash -c 'cd /idem && exec tests/all.sh "$@"' all.sh "$@"

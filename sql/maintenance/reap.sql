@@ -3,7 +3,7 @@
 -- somebody else has in hand is skipped, not waited for, and a row that changed since the read has
 -- another token. A batch ends by its commit, so the largest transaction is idem_reap_batch rows; the
 -- next begins where it ended, so that neither skipped rows nor rows that purge has not removed yet are
--- gone through again. The claim itself does the same to a lapsed lease it meets (idem._claim).
+-- gone through again. The claim itself does the same to a lapsed lease it meets (idem._judge).
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.reap()
     MODIFIES SQL DATA

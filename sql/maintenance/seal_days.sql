@@ -65,7 +65,10 @@ BEGIN
         IF v_day IS NULL THEN
             LEAVE days;
         END IF;
-        UPDATE idem.live_day l SET l.sealed = TRUE WHERE l.day = v_day;
+        REPEAT -- a KILL can make MariaDB 11 answer that nothing matched, and go on
+            UPDATE idem.live_day l SET l.sealed = TRUE WHERE l.day = v_day;
+            SELECT COUNT(*) INTO v_done FROM idem.live_day l WHERE l.day = v_day AND NOT l.sealed;
+        UNTIL v_done = 0 END REPEAT;
         SET v_done = idem_reload(), v_outcome = 'sealed', v_keys = NULL, v_tries = 0, v_last_key = NULL,
             v_last_scope = NULL;
         batches: LOOP

@@ -270,6 +270,7 @@ static void case_28_daylight_saving_of_the_daemons_host_does_not_matter(void **s
 static void tls_is_verified_and_never_silently_left_out(void **state)
 {
     static char cert[300], key[300], command[2048];
+    static const char *const clear[] = {"--skip-ssl", NULL}; /* else 11.4 makes a certificate */
     const char *const options[] = {cert, key, NULL};
     const char *folder = server_folder(server);
     unsigned int port;
@@ -285,6 +286,9 @@ static void tls_is_verified_and_never_silently_left_out(void **state)
     run(sql, "CREATE OR REPLACE USER tls@127.0.0.1");
     run(sql, "GRANT ALL ON *.* TO tls@127.0.0.1");
     port = server_port(server);
+    mysql_close(sql);
+    server_restart(server, clear);
+    sql = server_connect(server);
 #define BY_TCP "--no-defaults -u tls -h 127.0.0.1 -P %u "
     /* A server without TLS: --ssl must not go on in the clear. */
     assert_int_equal(idemd(output, sizeof(output), BY_TCP "check", port), 0);

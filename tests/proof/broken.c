@@ -7,93 +7,107 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATCHED_BYTES 131072 /* twice the largest source */
+#define INSTALL_SQL IDEM_TEST_SQL_DIR "/install.sql"
+#define PATCHED_BYTES 131072 /* twice the largest routine */
 
+/* In these routines, as they stand in install.sql. */
 struct patch {
-    const char *name, *file, *from, *to;
+    const char *name, *routines, *from, *to;
 };
 
 static const struct patch patches[] = {
     /* Claims look at no other day. */
-    {"no-look", "core/_acquire.sql", "idem_look_days(", "CONCAT(NULL, "},
-    {"no-look", "core/_claim.sql", "idem_look_days(", "CONCAT(NULL, "},
+    {"no-look", "_acquire", "idem_look_days(", "CONCAT(NULL, "},
     /* Any token is good. */
-    {"no-token", "core/_settle.sql", "r.token = in_token", "in_token IS NOT NULL"},
+    {"no-token", "finish commit _settle _settle_again", "r.token = in_token",
+     "in_token IS NOT NULL"},
     /* A lost transaction is answered as if somebody else held the key. */
-    {"swallow", "core/_claim.sql", "HANDLER FOR 1205", "HANDLER FOR 1205, 1213, 1020"},
+    {"swallow", "claim _claim_row claim_into begin consume _take _judge", "HANDLER FOR 1205",
+     "HANDLER FOR 1205, 1213, 1020"},
     /* Days leave while they are still to be kept. */
-    {"forget", "maintenance/drop_expired.sql", "idem_setting('retention_days')", "1"},
+    {"forget", "drop_expired", "idem_setting('retention_days')", "1"},
     /* Filters miss keys. */
-    {"bad-filter", "maintenance/seal_days.sql", "LEFT JOIN idem.record r ON r.created_on = v_day",
+    {"bad-filter", "seal_days", "LEFT JOIN idem.record r ON r.created_on = v_day",
      "LEFT JOIN idem.record r ON r.created_on = v_day AND RIGHT(r.idem_key, 1) < '5'"},
     /* Leases are reaped while they run. */
-    {"eager-reap", "maintenance/reap.sql", "r.lease_until <= v_now", "r.lease_until IS NOT NULL"},
+    {"eager-reap", "reap", "r.lease_until <= v_now", "r.lease_until IS NOT NULL"},
     /* finish() takes what is finished already. */
-    {"finish-twice", "core/_settle.sql", "r.biz_type = in_biz_type AND r.status = 0",
+    {"finish-twice", "finish commit _settle", "r.biz_type = in_biz_type AND r.status = 0",
      "r.biz_type = in_biz_type"},
     /* A running lease is no obstacle. */
-    {"no-lease", "core/_claim.sql", "v_status = 0 AND v_lease_until > v_now", "FALSE"},
+    {"no-lease", "_judge", "v_status = 0 AND v_lease_until > v_now", "FALSE"},
     /* consume_many says NEW of an event and keeps no record of it. */
-    {"forget-event", "doors/consume_many.sql", "in_consumer, v_id, v_payload",
+    {"forget-event", "consume_many", "in_consumer, v_id, v_payload",
      "in_consumer, IF(i = 2, CONCAT(v_id, idem_token()), v_id), v_payload"},
     /* consume_many leaves one out. */
-    {"skip-event", "doors/consume_many.sql", "v_count = JSON_LENGTH(v_events)",
+    {"skip-event", "consume_many", "v_count = JSON_LENGTH(v_events)",
      "v_count = JSON_LENGTH(v_events) - (JSON_LENGTH(v_events) > 5)"},
     /* What a policy decides goes back with the caller's transaction. */
-    {"settle-inside", "core/_claim.sql", "IF v_bound AND in_routine", "IF FALSE AND in_routine"},
+    {"settle-inside", "_judge", "IF v_bound AND in_routine", "IF FALSE AND in_routine"},
     /* The same in triggers and functions alone. */
-    {"settle-nested", "core/_claim.sql", "IF v_bound AND in_routine",
-     "IF @@in_transaction AND in_routine"},
+    {"settle-nested", "_judge", "IF v_bound AND in_routine", "IF @@in_transaction AND in_routine"},
     /* A trigger or function leaves a second row. */
-    {"leave-row", "core/_acquire.sql", "DELETE FROM idem.record\n         WHERE",
+    {"leave-row", "_acquire", "DELETE FROM idem.record\n         WHERE",
      "DELETE FROM idem.record\n         WHERE FALSE AND"},
     /* A take-over is handed no recovery point. */
-    {"no-checkpoint", "core/_settle.sql", "IF(in_routine = 'checkpoint', v_json, r.checkpoint)",
-     "r.checkpoint"},
+    {"no-checkpoint", "_settle", "IF(in_routine = 'checkpoint',", "IF(FALSE,"},
     /* Values go into SQL text as they are (for --hostile). */
-    {"bare-literal", "guards/_literal.sql", "CONCAT('_utf8mb4 X''', HEX(v_text), '''')",
+    {"bare-literal", "_literal", "CONCAT('_utf8mb4 X''', HEX(v_text), '''')",
      "CONCAT('''', v_text, '''')"},
 };
 
-static char *read_source(const char *name)
+static char *read_install_sql(void)
 {
-    char path[512];
-    FILE *file;
-    char *text = calloc(1, 65536);
+    FILE *file = fopen(INSTALL_SQL, "r");
+    char *text = NULL;
+    size_t room = 0;
 
-    snprintf(path, sizeof(path), "%s/sql/%s", IDEM_TEST_SOURCE_DIR, name);
-    file = fopen(path, "r");
-    if (file == NULL || text == NULL || fread(text, 1, 65535, file) == 0) {
-        fprintf(stderr, "proof: cannot read %s\n", path);
+    if (file == NULL || getdelim(&text, &room, '\0', file) < 0) {
+        fprintf(stderr, "proof: cannot read %s\n", INSTALL_SQL);
         exit(2);
     }
     fclose(file);
     return text;
 }
 
-static void replace_routine(MYSQL *sql, const struct patch *patch)
+/* The routine with every `from` made `to`. */
+static void replace_routine(MYSQL *sql, const char *routine, const struct patch *patch)
 {
-    char *source = read_source(patch->file);
-    char *at = strstr(source, "CREATE OR REPLACE"), *end = at != NULL ? strstr(at, "$$") : NULL;
-    char *patched = calloc(1, PATCHED_BYTES), *hit;
+    char *install = read_install_sql(), head[128];
+    char *patched = calloc(1, PATCHED_BYTES), *at, *end, *hit;
     size_t length = 0;
     int hits = 0;
 
-    if (end == NULL || patched == NULL)
-        abort();
+    snprintf(head, sizeof(head), " idem.%s(\n", routine);
+    at = strstr(install, head);
+    while (at != NULL && at > install && strncmp(at, "CREATE OR REPLACE", 17) != 0)
+        at--;
+    end = at != NULL ? strstr(at, "$$") : NULL;
+    if (end == NULL || patched == NULL) {
+        fprintf(stderr, "proof: %s: there is no routine %s\n", patch->name, routine);
+        exit(2);
+    }
     *end = '\0';
     for (; (hit = strstr(at, patch->from)) != NULL; hits++, at = hit + strlen(patch->from))
         length += (size_t)snprintf(patched + length, PATCHED_BYTES - length, "%.*s%s",
                                    (int)(hit - at), at, patch->to);
     snprintf(patched + length, PATCHED_BYTES - length, "%s", at);
     if (hits == 0) {
-        fprintf(stderr, "proof: %s: no \"%s\" in %s any more\n", patch->name, patch->from,
-                patch->file);
+        fprintf(stderr, "proof: %s: no \"%s\" in %s any more\n", patch->name, patch->from, routine);
         exit(2);
     }
     run(sql, "%s", patched);
     free(patched);
-    free(source);
+    free(install);
+}
+
+static void apply_patch(MYSQL *sql, const struct patch *patch)
+{
+    char routines[128], *rest = routines, *routine;
+
+    snprintf(routines, sizeof(routines), "%s", patch->routines);
+    while ((routine = strsep(&rest, " ")) != NULL)
+        replace_routine(sql, routine, patch);
 }
 
 bool break_core(MYSQL *sql, const char *name)
@@ -103,7 +117,7 @@ bool break_core(MYSQL *sql, const char *name)
     run(sql, "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'");
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
         if (strcmp(patches[i].name, name) == 0) {
-            replace_routine(sql, &patches[i]);
+            apply_patch(sql, &patches[i]);
             found = true;
         }
     }
@@ -113,7 +127,7 @@ bool break_core(MYSQL *sql, const char *name)
 void list_breaks(void)
 {
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++)
-        if (strncmp(patches[i].file, "guards/", 7) != 0 &&
+        if (strcmp(patches[i].name, "bare-literal") != 0 &&
             (i == 0 || strcmp(patches[i].name, patches[i - 1].name) != 0))
             puts(patches[i].name);
 }

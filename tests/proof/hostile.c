@@ -163,15 +163,16 @@ static unsigned int attack(MYSQL *sql, size_t call, unsigned int *seed)
     if (mysql_stmt_prepare(statement, calls[call].text, strlen(calls[call].text)) != 0 ||
         mysql_stmt_bind_param(statement, binds) != 0 || mysql_stmt_execute(statement) != 0)
         error = mysql_stmt_errno(statement);
-    while (error == 0) {
-        if (mysql_stmt_field_count(statement) > 0 && mysql_stmt_store_result(statement) != 0)
+    for (int next = 0; error == 0 && next == 0;) {
+        if (mysql_stmt_field_count(statement) > 0) {
+            if (mysql_stmt_store_result(statement) != 0)
+                error = mysql_stmt_errno(statement);
+            mysql_stmt_free_result(statement);
+        }
+        next = mysql_stmt_next_result(statement);
+        if (next > 0 && error == 0)
             error = mysql_stmt_errno(statement);
-        mysql_stmt_free_result(statement);
-        if (mysql_stmt_next_result(statement) != 0)
-            break;
     }
-    if (error == 0)
-        error = mysql_stmt_errno(statement);
     mysql_stmt_close(statement);
     return error;
 }

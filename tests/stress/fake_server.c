@@ -290,6 +290,12 @@ MYSQL_THD _current_thd(void)
     return (MYSQL_THD)&session;
 }
 
+int thd_tx_isolation(const MYSQL_THD thd)
+{
+    (void)thd;
+    return 2; /* REPEATABLE READ */
+}
+
 unsigned long thd_get_thread_id(const MYSQL_THD thd)
 {
     return ((const struct fake_thd *)thd)->id;

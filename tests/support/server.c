@@ -147,11 +147,10 @@ struct server *server_start_bare(const char *const *options)
     snprintf(server->socket, sizeof(server->socket), "%s/sock", server->folder);
     server->port = free_port();
     server->options = options;
-    /* TMPDIR: a server that starts clears #sql files out of its own, be they another's. */
-    if (shell("TMPDIR='%s' mariadb-install-db --no-defaults --datadir='%s/data' --user=root "
-              "--skip-test-db "
-              "--auth-root-authentication-method=normal --innodb-log-file-size=16M >'%s/install' "
-              "2>&1",
+    /* A tmpdir of its own: a server that starts deletes what others have left in a shared one. */
+    if (shell("mariadb-install-db --no-defaults --datadir='%s/data' --tmpdir='%s' --user=root "
+              "--skip-test-db --auth-root-authentication-method=normal "
+              "--innodb-log-file-size=16M >'%s/install' 2>&1",
               server->folder, server->folder, server->folder) != 0) {
         shell("tail -n 20 '%s/install' >&2", server->folder);
         fail_msg("mariadb-install-db failed");
