@@ -56,13 +56,14 @@ static const struct patch patches[] = {
      "CONCAT('''', v_text, '''')"},
 };
 
+#define INSTALL_BYTES (1 << 20)
+
 static char *read_install_sql(void)
 {
     FILE *file = fopen(INSTALL_SQL, "r");
-    char *text = NULL;
-    size_t room = 0;
+    char *text = calloc(1, INSTALL_BYTES);
 
-    if (file == NULL || getdelim(&text, &room, '\0', file) < 0) {
+    if (file == NULL || text == NULL || fread(text, 1, INSTALL_BYTES - 1, file) == 0) {
         fprintf(stderr, "proof: cannot read %s\n", INSTALL_SQL);
         exit(2);
     }
