@@ -111,6 +111,9 @@ static void launch(struct server *server)
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setpgid(0, 0);
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(argv[i], CRASHPOINT) == 0)
+                setenv("LD_PRELOAD", IDEM_TEST_CRASHPOINT, 1);
         snprintf(log, sizeof(log), "%s/log", server->folder);
         if (freopen(log, "a", stdout) == NULL || dup2(fileno(stdout), 2) < 0)
             _exit(126);
@@ -154,8 +157,8 @@ struct server *server_start_bare(const char *const *options)
         shell("tail -n 20 '%s/install' >&2", server->folder);
         fail_msg("mariadb-install-db failed");
     }
-    if (shell("mkdir '%s/plugins' && cp '%s' '%s/plugins/idem.so'", server->folder,
-              IDEM_TEST_PLUGIN, server->folder) != 0)
+    if (shell("cd '%s' && mkdir plugins && cp '%s' plugins/idem.so && ln -s '%s' plugins/",
+              server->folder, IDEM_TEST_PLUGIN, IDEM_TEST_CRASHPOINT) != 0)
         fail_msg("no plugin %s", IDEM_TEST_PLUGIN);
     launch(server);
     return server;

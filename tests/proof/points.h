@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The attack on crash points: kill -9 of the server before each step and each write of a call (see
+   crashpoint.c for these words), restart, check, retry. */
+#ifndef IDEM_PROOF_POINTS_H
+#define IDEM_PROOF_POINTS_H
+
+#include "history.h"
+
+#define RESTART_US (INT64_C(1000) * 1000000) /* that a restart takes by the test clock: more than a lease */
+
+/* How the server of this attack is configured: as durable as the plan says, its clock at now_us. */
+const char *const *points_options(int64_t now_us);
+
+/* kill -9, restart at now_us, a new connection. */
+MYSQL *points_crash(MYSQL *sql, int64_t now_us);
+
+/* The faults that idem.verify() sees; reported with `when`. */
+void points_verify(MYSQL *sql, const char *when);
+
+/* What is acknowledged is there after a kill -9. */
+bool points_durable(void);
+
+/* The points that the plan's stride picks: the first, and the one after `point`. */
+int points_first(void);
+int points_next(int point);
+
+/* Each returns how many calls it made. */
+size_t points_claims(void);  /* every step of a claim's life */
+size_t points_commits(void); /* every write of it */
+size_t points_days(void);    /* every step and write of maintenance */
+size_t points_install(void); /* every step and write of install.sql and uninstall.sql */
+
+#endif
