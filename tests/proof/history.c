@@ -211,6 +211,7 @@ static const struct points_attack {
 } points_attacks[] = {
     {"claims", "crash at every step of a claim", points_claims},
     {"commits", "crash at every write of a claim", points_commits},
+    {"days", "crash in maintenance", points_days},
 };
 
 static size_t points_run(const char **ret_title)

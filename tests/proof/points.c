@@ -174,6 +174,7 @@ static int stopped(MYSQL *observer)
 static struct attempt *new_attempt(const struct scenario *scenario, MYSQL *observer,
                                    const char *variable, int point)
 {
+    static int number; /* ascending keys: see YESTERDAY */
     struct attempt *attempt = &attempts[attempt_count++];
 
     if (attempt_count == ATTEMPTS_MAX)
@@ -183,7 +184,7 @@ static struct attempt *new_attempt(const struct scenario *scenario, MYSQL *obser
     attempt->variable = variable;
     attempt->point = point;
     attempt->sql = server_connect(world.server);
-    snprintf(attempt->key, sizeof(attempt->key), "%s %04zu at %d", scenario->name, attempt_count,
+    snprintf(attempt->key, sizeof(attempt->key), "%s %05d at %d", scenario->name, number++,
              point);
     run(attempt->sql, "SET @k = '%s'", attempt->key);
     run(observer, "SET @k = '%s'", attempt->key);
