@@ -212,6 +212,7 @@ static const struct points_attack {
     {"claims", "crash at every step of a claim", points_claims},
     {"commits", "crash at every write of a claim", points_commits},
     {"days", "crash in maintenance", points_days},
+    {"install", "crash in (un)install.sql", points_install},
 };
 
 static size_t points_run(const char **ret_title)
@@ -243,6 +244,8 @@ int main(int argc, char **argv)
         report(FAULT, "the server's log has errors");
     server_stop(world.server);
 
+    if (plan.points != NULL)
+        fprintf(stderr, "  %d crash points\n", points_hit);
     faults = atomic_load(&world.faults);
     printf("%s%s|%zu|%d|%d|%d\n", title,
            plan.broken != NULL ? plan.broken

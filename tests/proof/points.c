@@ -109,6 +109,7 @@ static struct attempt attempts[ATTEMPTS_MAX];
 static size_t attempt_count;
 static atomic_size_t calls;
 static int64_t now; /* the test clock */
+int points_hit;
 
 const char *const *points_options(int64_t now_us)
 {
@@ -121,6 +122,11 @@ const char *const *points_options(int64_t now_us)
     snprintf(flush, sizeof(flush), "--innodb-flush-log-at-trx-commit=%d", world.plan.flush);
     snprintf(binlog, sizeof(binlog), "--sync-binlog=%d", world.plan.flush == 1);
     return options;
+}
+
+void points_say(const char *walk, int last)
+{
+    fprintf(stderr, "  %s: %d\n", walk, last);
 }
 
 MYSQL *points_crash(MYSQL *sql, int64_t now_us)
@@ -369,8 +375,11 @@ static MYSQL *walk_steps(MYSQL *observer, const struct scenario *scenario)
         do
             nanosleep(&pause, NULL);
         while (!atomic_load(&attempt->survived) && stopped(observer) == before);
-        if (atomic_load(&attempt->survived))
-            break; /* past the last step */
+        if (atomic_load(&attempt->survived)) {
+            points_say(scenario->name, point);
+            break;
+        }
+        points_hit++;
     }
     /* Who looks into another day locks the gap there for its statement or transaction. */
     return scenario->yesterday || before > WAITING_MAX ? crash_and_check(observer) : observer;
@@ -383,8 +392,11 @@ static MYSQL *walk_writes(MYSQL *observer, const struct scenario *scenario)
             new_attempt(scenario, observer, "crashpoint_kill_at_write", point);
 
         carry_out(attempt);
-        if (atomic_load(&attempt->survived))
+        if (atomic_load(&attempt->survived)) {
+            points_say(scenario->name, point);
             return observer;
+        }
+        points_hit++;
         observer = crash_and_check(observer);
     }
 }

@@ -11,6 +11,10 @@
 /* How the server of this attack is configured: as durable as the plan says, its clock at now_us. */
 const char *const *points_options(int64_t now_us);
 
+/* How many points have been hit; and the last one of each walk, to stderr. */
+extern int points_hit;
+void points_say(const char *walk, int last);
+
 /* kill -9, restart at now_us, a new connection. */
 MYSQL *points_crash(MYSQL *sql, int64_t now_us);
 

@@ -144,8 +144,9 @@ static bool crash_in(MYSQL **sql, int day, const char *variable, int point)
 static MYSQL *walk(MYSQL *sql, int *day, const char *variable, int stride)
 {
     bool hit = true;
+    int point;
 
-    for (int point = points_first(); hit; point += stride) {
+    for (point = points_first(); hit; point += stride, points_hit += hit) {
         ++*day;
         live_through(sql, *day);
         hit = crash_in(&sql, *day, variable, point);
@@ -153,6 +154,7 @@ static MYSQL *walk(MYSQL *sql, int *day, const char *variable, int stride)
         maintain(sql);
         check_end(sql, *day);
     }
+    points_say(variable, point - stride);
     return sql;
 }
 
