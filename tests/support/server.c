@@ -137,7 +137,8 @@ static void launch(struct server *server)
     fail_msg("mariadbd did not start in %s", server->folder);
 }
 
-struct server *server_start_bare(const char *const *options)
+/* A folder with idem.so in its plugins, and no datadir yet. */
+static struct server *new_server(const char *const *options)
 {
     const char *scratch = getenv("IDEM_TEST_SCRATCH");
     struct server *server = calloc(1, sizeof(*server));
@@ -150,6 +151,16 @@ struct server *server_start_bare(const char *const *options)
     snprintf(server->socket, sizeof(server->socket), "%s/sock", server->folder);
     server->port = free_port();
     server->options = options;
+    if (shell("cd '%s' && mkdir plugins && cp '%s' plugins/idem.so && ln -s '%s' plugins/",
+              server->folder, IDEM_TEST_PLUGIN, IDEM_TEST_CRASHPOINT) != 0)
+        fail_msg("no plugin %s", IDEM_TEST_PLUGIN);
+    return server;
+}
+
+struct server *server_start_bare(const char *const *options)
+{
+    struct server *server = new_server(options);
+
     if (shell("mariadb-install-db --no-defaults --datadir='%s/data' --user=root --skip-test-db "
               "--auth-root-authentication-method=normal --innodb-log-file-size=16M >'%s/install' "
               "2>&1",
@@ -157,9 +168,18 @@ struct server *server_start_bare(const char *const *options)
         shell("tail -n 20 '%s/install' >&2", server->folder);
         fail_msg("mariadb-install-db failed");
     }
-    if (shell("cd '%s' && mkdir plugins && cp '%s' plugins/idem.so && ln -s '%s' plugins/",
-              server->folder, IDEM_TEST_PLUGIN, IDEM_TEST_CRASHPOINT) != 0)
-        fail_msg("no plugin %s", IDEM_TEST_PLUGIN);
+    launch(server);
+    return server;
+}
+
+struct server *server_start_with(const char *const *options, const char *make_datadir)
+{
+    struct server *server = new_server(options);
+
+    if (shell("cd '%s' && %s >install 2>&1", server->folder, make_datadir) != 0) {
+        shell("tail -n 20 '%s/install' >&2", server->folder);
+        fail_msg("%s failed", make_datadir);
+    }
     launch(server);
     return server;
 }
