@@ -31,6 +31,9 @@ static const struct patch patches[] = {
     /* finish() takes what is finished already. */
     {"finish-twice", "core/_settle.sql", "r.biz_type = in_biz_type AND r.status = 0",
      "r.biz_type = in_biz_type"},
+    /* The work is committed before its record is (for --points claims). */
+    {"commit-first", "doors/commit.sql", "    CALL idem._settle(",
+     "    COMMIT AND NO CHAIN NO RELEASE;\n    CALL idem._settle("},
     /* Values go into SQL text as they are (for --hostile). */
     {"bare-literal", "guards/_literal.sql", "CONCAT('_utf8mb4 X''', HEX(v_text), '''')",
      "CONCAT('''', v_text, '''')"},
@@ -95,6 +98,7 @@ void list_breaks(void)
 {
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++)
         if (strncmp(patches[i].file, "guards/", 7) != 0 &&
+            strncmp(patches[i].file, "doors/", 6) != 0 &&
             (i == 0 || strcmp(patches[i].name, patches[i - 1].name) != 0))
             puts(patches[i].name);
 }

@@ -209,17 +209,18 @@ static const struct points_attack {
     const char *name, *title;
     size_t (*run)(void);
 } points_attacks[] = {
-    {"claims", "crash at every step of a claim", points_claims},
-    {"commits", "crash at every write of a claim", points_commits},
+    {"claims", "crash before each step of a claim", points_claims},
+    {"commits", "crash before each write of a claim", points_commits},
     {"days", "crash in maintenance", points_days},
-    {"install", "crash in (un)install.sql", points_install},
+    {"install", "crash in install, uninstall", points_install},
 };
 
 static size_t points_run(const char **ret_title)
 {
     for (size_t i = 0; i < sizeof(points_attacks) / sizeof(points_attacks[0]); i++)
         if (strcmp(points_attacks[i].name, world.plan.points) == 0) {
-            *ret_title = points_attacks[i].title;
+            if (world.plan.broken == NULL)
+                *ret_title = points_attacks[i].title;
             return points_attacks[i].run();
         }
     fprintf(stderr, "proof: no points %s\n", world.plan.points);
@@ -250,7 +251,8 @@ int main(int argc, char **argv)
     printf("%s%s|%zu|%d|%d|%d\n", title,
            plan.broken != NULL ? plan.broken
            : plan.crashes      ? ", server killed"
-           : plan.flush != 1   ? ", relaxed"
+           : plan.flush == 2   ? ", flush 2"
+           : plan.flush == 0   ? ", flush 0"
                                : "",
            calls, faults, atomic_load(&world.lost), atomic_load(&world.doubled));
     return (faults > 0) != (plan.broken != NULL);

@@ -129,6 +129,14 @@ void points_say(const char *walk, int last)
     fprintf(stderr, "  %s: %d\n", walk, last);
 }
 
+void points_break(MYSQL *sql)
+{
+    if (world.plan.broken != NULL && !break_core(sql, world.plan.broken)) {
+        fprintf(stderr, "proof: no break %s\n", world.plan.broken);
+        exit(2);
+    }
+}
+
 MYSQL *points_crash(MYSQL *sql, int64_t now_us)
 {
     server_kill(world.server, SIGKILL);
@@ -194,8 +202,10 @@ static struct attempt *new_attempt(const struct scenario *scenario, MYSQL *obser
              point);
     run(attempt->sql, "SET @k = '%s'", attempt->key);
     run(observer, "SET @k = '%s'", attempt->key);
+    run(observer, "START TRANSACTION"); /* it may be lost, but not one half of it */
     for (int i = 0; i < 2 && scenario->prepare[i] != NULL; i++)
         run(observer, "%s", scenario->prepare[i]);
+    run(observer, "COMMIT");
     return attempt;
 }
 
@@ -281,6 +291,7 @@ static void retry_event(MYSQL *sql, const struct attempt *attempt, const char *k
 static void retry(MYSQL *sql, const struct attempt *attempt)
 {
     bool fails = attempt->scenario->fails;
+    const char *type = strstr(attempt->key, "lapsed, fail") != NULL ? "'fail'" : "'p'";
     char key[80];
     struct answer answer;
     struct found found;
@@ -290,11 +301,10 @@ static void retry(MYSQL *sql, const struct attempt *attempt)
     if (attempt->scenario->inbox) {
         retry_event(sql, attempt, key);
     } else {
-        answer = begin(sql, UDF_DOOR, strstr(key, "lapsed, fail") != NULL ? "'fail'" : "'p'", key,
-                       "NULL");
+        answer = begin(sql, UDF_DOOR, type, key, "NULL");
         if (strcmp(answer.state, "CLAIMED") == 0 || strcmp(answer.state, "RECLAIMED") == 0) {
             run(sql, "INSERT INTO test.work VALUES (%s, 1)", key);
-            if (commit(sql, PROCEDURE_DOOR, "'p'", key, "NULL", "'{\"ok\":2}'") != 0)
+            if (commit(sql, PROCEDURE_DOOR, type, key, "NULL", "'{\"ok\":2}'") != 0)
                 report(LOST, "%s: retried: %s", attempt->key, mysql_error(sql));
             fails = false;
         } else if (strcmp(answer.state, fails ? "FAILED" : "DONE") != 0) {
@@ -341,6 +351,7 @@ static MYSQL *set_up(void)
     now += DAY_US * 5 / 8; /* 03:00 of the next day: the one before can be sealed */
     run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)now);
     run(sql, "CALL idem.ensure_partitions()");
+    points_break(sql);
     return sql;
 }
 

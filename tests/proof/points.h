@@ -21,6 +21,9 @@ MYSQL *points_crash(MYSQL *sql, int64_t now_us);
 /* The faults that idem.verify() sees; reported with `when`. */
 void points_verify(MYSQL *sql, const char *when);
 
+/* Makes the core wrong if the plan says so. */
+void points_break(MYSQL *sql);
+
 /* What is acknowledged is there after a kill -9. */
 bool points_durable(void);
 

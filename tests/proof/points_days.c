@@ -172,6 +172,7 @@ size_t points_days(void)
         maintain(sql);
         run(sql, "CALL idem.resolve('unknown', 'left-unknown-%d', 'failed', NULL)", day);
     }
+    points_break(sql);
     sql = walk(sql, &day, "crashpoint_kill_at", world.plan.stride);
     /* There are several times as many. */
     sql = walk(sql, &day, "crashpoint_kill_at_write", world.plan.stride * 3);
