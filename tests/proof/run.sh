@@ -5,8 +5,9 @@
 #
 #   tests/proof/run.sh [--seed N] [--minutes M]
 #
-# M (default 4) is for the attacks, in runs of half a minute with seeds from N (default 1); the broken
-# cores take two minutes more. Details of faults go to stderr. IDEM_PROOF_BUILD names the build folder.
+# M (default 4) is for the attacks, in runs of half a minute with seeds from N (default 1); the crash points
+# take about ten minutes more and the broken cores two. Details of faults go to stderr. IDEM_PROOF_BUILD
+# names the build folder.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=${IDEM_PROOF_BUILD:-$source/build-proof}
@@ -44,10 +45,17 @@ printf '%-36s %5s %9s %13s %6s %8s\n' attack runs calls 'faults found' lost doub
 attack "$minutes" --seconds 30
 attack "$minutes" --seconds 30 --crash
 attack "$minutes" --seconds 10 --hostile
+for flush in 1 2 0; do
+    attack 1 --points claims --flush $flush
+    attack 1 --points commits --flush $flush
+    attack 2 --points days --stride 6 --flush $flush
+done
+attack 2 --points install --stride 60
 for broken in $("$build/tests/proof" --list); do
     attack 1 --seconds 10 --break "$broken"
 done
 attack 1 --seconds 10 --hostile --break bare-literal
+attack 1 --points claims --stride 9 --break commit-first
 if [ "$failed" -ne 0 ]; then
     echo "proof: FAILED: an attack found something, or a broken core was not seen"
     exit 1

@@ -161,10 +161,11 @@ struct server *server_start_bare(const char *const *options)
 {
     struct server *server = new_server(options);
 
-    if (shell("mariadb-install-db --no-defaults --datadir='%s/data' --user=root --skip-test-db "
-              "--auth-root-authentication-method=normal --innodb-log-file-size=16M >'%s/install' "
-              "2>&1",
-              server->folder, server->folder) != 0) {
+    /* A server that starts removes all temporary tables of its tmpdir, also those of another one. */
+    if (shell("TMPDIR='%s' mariadb-install-db --no-defaults --datadir='%s/data' --user=root "
+              "--skip-test-db --auth-root-authentication-method=normal "
+              "--innodb-log-file-size=16M >'%s/install' 2>&1",
+              server->folder, server->folder, server->folder) != 0) {
         shell("tail -n 20 '%s/install' >&2", server->folder);
         fail_msg("mariadb-install-db failed");
     }
