@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Crash points of claims. A scenario is a claim's life from its first statement to its last. Sessions
-   go through it, each with a key of its own, and the one with step n stops before step n; when every
-   step has a session waiting before it the server is killed. So one crash hits all steps. Writes are
-   hit one by one: a session that waits in a commit would hold up the rest. */
+/* Crash points of claims. A scenario is a claim's life from its first statement to its last.
+   Sessions go through it, each with a key of its own, and the one with step n stops before step n;
+   when every step has a session waiting before it the server is killed. So one crash hits all
+   steps. Writes are hit one by one: a session that waits in a commit would hold up the rest. */
 #include "points.h"
 
 #include <signal.h>
@@ -13,17 +13,22 @@
 
 #define STATEMENTS 8
 #define ATTEMPTS_MAX 4000
-#define WAITING_MAX 150      /* sessions before a crash */
+#define WAITING_MAX 150 /* sessions before a crash */
 
 struct scenario {
     const char *name;
     const char *prepare[2]; /* by another session; @k is the key */
     const char *statements[STATEMENTS];
-    int kept_from;   /* so many answers, and there is a record */
-    bool fails;      /* its end is FAILED, without work */
-    bool inbox;      /* a record of consumer 'c' */
-    bool yesterday;  /* needs the day before open */
+    int kept_from;  /* so many answers, and there is a record */
+    bool fails;     /* its end is FAILED, without work */
+    bool inbox;     /* a record of consumer 'c' */
+    bool yesterday; /* needs the day before open */
+    bool delta;     /* versions of test.account, and no claim */
 };
+
+#define APPLY(version, cents)                                                                      \
+    "CALL idem.apply_delta('account', @k, " version ", '{\"cents\": {\"$add\": " cents             \
+    "}}', @o, @e)"
 
 #define WORK "INSERT INTO test.work SELECT @k, 0 FROM DUAL WHERE @@in_transaction"
 /* A record of yesterday, and one of today behind it: the taker-over of a key of yesterday locks the
@@ -55,7 +60,8 @@ static const struct scenario scenarios[] = {
                     "CALL idem.commit('p', @k, NULL, '{\"ok\":1}')"},
      .kept_from = 3},
     {.name = "functions",
-     .statements = {"SELECT idem_begin('p', @k)", WORK, "SELECT idem_commit('p', @k, '{\"ok\":1}')"},
+     .statements = {"SELECT idem_begin('p', @k)", WORK,
+                    "SELECT idem_commit('p', @k, '{\"ok\":1}')"},
      .kept_from = 3},
     {.name = "own transaction",
      .statements = {"START TRANSACTION", WORK, "SELECT idem_claim('p', @k)",
@@ -85,11 +91,16 @@ static const struct scenario scenarios[] = {
      .kept_from = 4,
      .inbox = true},
     {.name = "batch",
-     .statements = {"START TRANSACTION", "SELECT idem_consume_many('c', JSON_ARRAY(@k, CONCAT(@k, "
-                                         "'-2')))",
+     .statements = {"START TRANSACTION",
+                    "SELECT idem_consume_many('c', JSON_ARRAY(@k, CONCAT(@k, "
+                    "'-2')))",
                     WORK, "COMMIT"},
      .kept_from = 4,
      .inbox = true},
+    /* 3 comes early and is kept, 2 closes the gap. Each adds a digit of its own. */
+    {.name = "delta",
+     .statements = {APPLY("1", "1"), APPLY("3", "100"), APPLY("2", "10")},
+     .delta = true},
 };
 
 struct attempt {
@@ -114,9 +125,13 @@ int points_hit;
 const char *const *points_options(int64_t now_us)
 {
     static char clock[64], flush[64], binlog[64];
-    static const char *const options[] = {CRASHPOINT, clock, flush, binlog,
+    static const char *const options[] = {CRASHPOINT,
+                                          clock,
+                                          flush,
+                                          binlog,
                                           "--loose-idem-partitions-ahead=2",
-                                          "--loose-idem-retention-days=3", NULL};
+                                          "--loose-idem-retention-days=3",
+                                          NULL};
 
     snprintf(clock, sizeof(clock), "--loose-idem-test-now-us=%lld", (long long)now_us);
     snprintf(flush, sizeof(flush), "--innodb-flush-log-at-trx-commit=%d", world.plan.flush);
@@ -198,8 +213,7 @@ static struct attempt *new_attempt(const struct scenario *scenario, MYSQL *obser
     attempt->variable = variable;
     attempt->point = point;
     attempt->sql = server_connect(world.server);
-    snprintf(attempt->key, sizeof(attempt->key), "%s %05d at %d", scenario->name, number++,
-             point);
+    snprintf(attempt->key, sizeof(attempt->key), "%s %05d at %d", scenario->name, number++, point);
     run(attempt->sql, "SET @k = '%s'", attempt->key);
     run(observer, "SET @k = '%s'", attempt->key);
     run(observer, "START TRANSACTION"); /* it may be lost, but not one half of it */
@@ -242,19 +256,46 @@ static struct found look(MYSQL *sql, const struct attempt *attempt)
 {
     struct found found = {0};
 
-    sscanf(value(sql,
-                 "SELECT CONCAT_WS(' ', COUNT(*), COALESCE(MAX(status), 9), (SELECT COUNT(*) FROM "
-                 "test.work WHERE k = '%s')) FROM idem.record WHERE scope = '%s' AND idem_key = '%s'",
-                 attempt->key, attempt->scenario->inbox ? "c" : "", attempt->key),
-           "%d %d %d", &found.records, &found.status, &found.work);
+    sscanf(
+        value(sql,
+              "SELECT CONCAT_WS(' ', COUNT(*), COALESCE(MAX(status), 9), (SELECT COUNT(*) FROM "
+              "test.work WHERE k = '%s')) FROM idem.record WHERE scope = '%s' AND idem_key = '%s'",
+              attempt->key, attempt->scenario->inbox ? "c" : "", attempt->key),
+        "%d %d %d", &found.records, &found.status, &found.work);
     return found;
+}
+
+/* Version, sum and how many wait. A version is applied once or not at all: the digits say which. */
+static void check_delta(MYSQL *sql, const struct attempt *attempt, const char *expected)
+{
+    const char *found = value(sql,
+                              "SELECT CONCAT(COALESCE(MAX(version), 'none'), ' ', "
+                              "COALESCE(MAX(cents), 0), ' ', (SELECT COUNT(*) FROM "
+                              "idem.parked_event WHERE id = '%s')) FROM test.account WHERE id = "
+                              "'%s'",
+                              attempt->key, attempt->key);
+
+    if (strstr(expected, found) == NULL)
+        report(FAULT, "%s: %s instead of %s", attempt->key, found, expected);
 }
 
 /* Right after the crash: wholly there or wholly absent, and nothing acknowledged missing. */
 static void check(MYSQL *sql, const struct attempt *attempt)
 {
-    struct found found = look(sql, attempt);
+    struct found found = {0};
 
+    if (attempt->scenario->delta) {
+        /* After each answer, or in the middle of the next call. Version 3 may wait although 2 is
+           applied, or still be kept when it has been applied: the retry finds it. */
+        static const char *const after[] = {"none 0 0; 1 1 0", "1 1 0; 1 1 1",
+                                            "1 1 1; 2 11 1; 3 111 1; 3 111 0", "3 111 0"};
+
+        check_delta(sql, attempt,
+                    points_durable() ? after[attempt->answered]
+                                     : "none 0 0; 1 1 0; 1 1 1; 2 11 1; 3 111 1; 3 111 0");
+        return;
+    }
+    found = look(sql, attempt);
     if (found.records > 1 || found.work > 1)
         report(DOUBLED, "%s: %d records, %d times done", attempt->key, found.records, found.work);
     if (found.work > 0 && found.status != 1)
@@ -287,6 +328,16 @@ static void retry_event(MYSQL *sql, const struct attempt *attempt, const char *k
     run(sql, "COMMIT");
 }
 
+/* All is delivered again, in order. */
+static void retry_delta(MYSQL *sql, const struct attempt *attempt)
+{
+    run(sql, "SET @k = '%s'", attempt->key);
+    run(sql, APPLY("1", "1"));
+    run(sql, APPLY("2", "10"));
+    run(sql, APPLY("3", "100"));
+    check_delta(sql, attempt, "3 111 0");
+}
+
 /* When every lease has run out. */
 static void retry(MYSQL *sql, const struct attempt *attempt)
 {
@@ -297,6 +348,10 @@ static void retry(MYSQL *sql, const struct attempt *attempt)
     struct found found;
 
     atomic_fetch_add(&calls, 1);
+    if (attempt->scenario->delta) {
+        retry_delta(sql, attempt);
+        return;
+    }
     snprintf(key, sizeof(key), "'%s'", attempt->key);
     if (attempt->scenario->inbox) {
         retry_event(sql, attempt, key);
@@ -347,6 +402,10 @@ static MYSQL *set_up(void)
     run(sql, "CREATE DATABASE test");
     run(sql, "CREATE TABLE test.work (k VARCHAR(64), retried INT, KEY (k)) ENGINE=InnoDB "
              "DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin");
+    run(sql, "CREATE TABLE test.account (id VARCHAR(64) PRIMARY KEY, version BIGINT UNSIGNED NOT "
+             "NULL, cents BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB");
+    run(sql, "CALL idem.define_projection('account', 'test', 'account', 'id', 'version', 'delta')");
+    run(sql, "CALL idem.set_projection('account', NULL, TRUE, NULL)");
     run(sql, "CALL idem.set_policy('fail', NULL, 'fail', NULL, NULL, NULL)");
     now += DAY_US * 5 / 8; /* 03:00 of the next day: the one before can be sealed */
     run(sql, "SET GLOBAL idem_test_now_us = %lld", (long long)now);

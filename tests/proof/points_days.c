@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Crash points of maintenance. Each turn is a new day that has all there is to do: a day to make, one
-   to seal, one to drop, and leases to settle by each policy. The server is killed at one step or write
-   of that work; after the restart claims must go on as before, and the same work must end as if nothing
-   had happened. */
+/* Crash points of maintenance. Each turn is a new day that has all there is to do: a day to make,
+   one to seal, one to drop, and leases to settle by each policy. The server is killed at one step
+   or write of that work; after the restart claims must go on as before, and the same work must end
+   as if nothing had happened. */
 #include "points.h"
 
 #include <signal.h>
@@ -116,7 +116,8 @@ static void check_end(MYSQL *sql, int day)
     expect(sql, day, expected,
            "SELECT GROUP_CONCAT(idem_key, ' ', status ORDER BY idem_key) FROM idem.record WHERE "
            "scope = '' AND created_on = idem_today() AND idem_key LIKE 'left%'");
-    expect(sql, day, "4", "SELECT COUNT(*) FROM idem.task WHERE error IS NULL AND ended_at IS NOT NULL");
+    expect(sql, day, "4",
+           "SELECT COUNT(*) FROM idem.task WHERE error IS NULL AND ended_at IS NOT NULL");
     run(sql, "CALL idem.resolve('unknown', 'left-unknown-%d', 'failed', NULL)", day);
 }
 

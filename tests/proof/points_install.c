@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Crash points of install.sql and uninstall.sql: the server is killed in the middle, restarted, and the
-   file is run again. What is then there must be what a fresh installation makes, object by object. */
+/* Crash points of install.sql and uninstall.sql: the server is killed in the middle, restarted, and
+   the file is run again. What is then there must be what a fresh installation makes, object by
+   object. */
 #include "points.h"
 
 #include <signal.h>
@@ -24,10 +25,9 @@ static const struct section {
      "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', specific_name, ordinal_position, parameter_mode, "
      "parameter_name, dtd_identifier, collation_name) ORDER BY specific_name, routine_type, "
      "ordinal_position)) FROM information_schema.parameters WHERE specific_schema = 'idem'"},
-    {"tables",
-     "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', table_name, table_type, engine, row_format, "
-     "table_collation, create_options, table_comment) ORDER BY table_name)) FROM "
-     "information_schema.tables WHERE table_schema = 'idem'"},
+    {"tables", "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', table_name, table_type, engine, row_format, "
+               "table_collation, create_options, table_comment) ORDER BY table_name)) FROM "
+               "information_schema.tables WHERE table_schema = 'idem'"},
     {"columns",
      "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', table_name, ordinal_position, column_name, "
      "column_default, is_nullable, column_type, collation_name, column_key, extra, column_comment) "
@@ -39,19 +39,22 @@ static const struct section {
      "information_schema.statistics WHERE table_schema = 'idem'"},
     {"foreign keys",
      "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', table_name, constraint_name, referenced_table_name, "
-     "delete_rule) ORDER BY constraint_name)) FROM information_schema.referential_constraints WHERE "
+     "delete_rule) ORDER BY constraint_name)) FROM information_schema.referential_constraints "
+     "WHERE "
      "constraint_schema = 'idem'"},
     {"views",
      "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', table_name, view_definition, definer, security_type, "
-     "character_set_client) ORDER BY table_name)) FROM information_schema.views WHERE table_schema = "
+     "character_set_client) ORDER BY table_name)) FROM information_schema.views WHERE table_schema "
+     "= "
      "'idem'"},
     {"partitions",
      "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', partition_name, partition_description) ORDER BY "
-     "partition_ordinal_position)) FROM information_schema.partitions WHERE table_schema = 'idem' AND "
+     "partition_ordinal_position)) FROM information_schema.partitions WHERE table_schema = 'idem' "
+     "AND "
      "table_name = 'record'"},
-    {"schema",
-     "SELECT GROUP_CONCAT(schema_name, default_collation_name) FROM information_schema.schemata WHERE "
-     "schema_name = 'idem'"},
+    {"schema", "SELECT GROUP_CONCAT(schema_name, default_collation_name) FROM "
+               "information_schema.schemata WHERE "
+               "schema_name = 'idem'"},
     {"functions",
      "SELECT MD5(GROUP_CONCAT(CONCAT_WS('|', name, ret, dl, type) ORDER BY name)) FROM mysql.func"},
     {"plugin", "SELECT GROUP_CONCAT(name, dl) FROM mysql.plugin"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A physical backup made under load, by the very commands of the README: the restored server serves at
-   once, knows all that was acknowledged before the backup began, has no work without its record, and a
-   replica can be made of it. */
+/* A physical backup made under load, by the very commands of the README: the restored server serves
+   at once, knows all that was acknowledged before the backup began, has no work without its record,
+   and a replica can be made of it. */
 #include "fixture.h"
 
 #include <pthread.h>
@@ -43,8 +43,8 @@ static void *carry_out(void *data)
 }
 
 /* Runs the README's command for a step of mariadb-backup on these folders. */
-static void readme_command(const char *step, const char *target, const char *datadir, char *ret_command,
-                           size_t room)
+static void readme_command(const char *step, const char *target, const char *datadir,
+                           char *ret_command, size_t room)
 {
     FILE *readme = fopen(IDEM_TEST_SOURCE_DIR "/README.md", "r");
     char line[512], start[64];
@@ -207,7 +207,7 @@ static void replicate(MYSQL *restored, const char *folder)
         fail_msg("the replica is not with its primary");
     free(position);
     EACH_DOOR(door)
-        assert_string_equal(peek(restored, door, "'p'", "'after the backup'").state, "DONE");
+    assert_string_equal(peek(restored, door, "'p'", "'after the backup'").state, "DONE");
     assert_int_equal(value_int(restored, "SELECT COUNT(*) FROM test.work"),
                      value_int(s1, "SELECT COUNT(*) FROM test.work"));
     expect_text(restored, "NULL", "CALL idem.verify()");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The client dies: its socket is cut, its process is killed, or another session kills its connection,
-   at every step of its claim (see crashpoint.c). What was not committed is gone with it and the key is
-   free at once; a lease keeps others out until it lapses; the plugin keeps nothing of it. */
+/* The client dies: its socket is cut, its process is killed, or another session kills its
+   connection, at every step of its claim (see crashpoint.c). What was not committed is gone with it
+   and the key is free at once; a lease keeps others out until it lapses; the plugin keeps nothing
+   of it. */
 #include "fixture.h"
 
 #include <pthread.h>
@@ -115,7 +116,8 @@ static void expect_whole_or_free(const char *key, bool acknowledged)
         run(s1, "INSERT INTO test.work VALUES (%s)", key);
         assert_int_equal(commit(s1, PROCEDURE_DOOR, "'p'", key, "NULL", "'[1]'"), 0);
     }
-    expect_text(s1, "1", "SELECT COUNT(*) FROM idem.record WHERE scope = '' AND idem_key = %s", key);
+    expect_text(s1, "1", "SELECT COUNT(*) FROM idem.record WHERE scope = '' AND idem_key = %s",
+                key);
 }
 
 static void walk(const char *const *statements, int count, enum death death)
@@ -138,7 +140,8 @@ static const char *const by_procedure[] = {
     "INSERT INTO test.work SELECT @k FROM DUAL WHERE @@in_transaction",
     "CALL idem.commit('p', @k, NULL, '1')", NULL};
 static const char *const by_function[] = {
-    "SELECT idem_begin('p', @k)", "INSERT INTO test.work SELECT @k FROM DUAL WHERE @@in_transaction",
+    "SELECT idem_begin('p', @k)",
+    "INSERT INTO test.work SELECT @k FROM DUAL WHERE @@in_transaction",
     "SELECT idem_commit('p', @k, '1')", NULL};
 
 static void client_cut_off_at_every_step(void **state)
@@ -182,7 +185,8 @@ static void key_of_a_killed_process_is_free_at_once(void **state)
 }
 
 /* A lease is kept although its owner died at any step after it was answered, until it lapses; then
-   one of those who ask takes over, with a later token, and the dead one's token is worth nothing. */
+   one of those who ask takes over, with a later token, and the dead one's token is worth nothing.
+ */
 static void case_10_lease_of_a_dead_client_lapses_and_one_takes_over(void **state)
 {
     static const char *const lease[] = {"SELECT idem_claim('p', @k)", NULL};

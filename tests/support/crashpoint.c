@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* crashpoint.so: a plugin of the tests, never of idem. It stops or kills the server at a chosen step
-   or write of a session, so that a test can walk through all there are, in code to come as well.
+/* crashpoint.so: a plugin of the tests, never of idem. It stops or kills the server at a chosen
+   step or write of a session, so that a test can walk through all there are, in code to come as
+   well.
 
    Step: what the server tells an audit plugin: a statement begins or ends, a table is locked, made,
    altered or dropped; statements inside procedures and functions too. Write: a system call by which
