@@ -3,7 +3,7 @@
 
      proof [--seed N] [--seconds S] [--sessions N] [--crash] [--break NAME]
      proof --hostile [--seed N] [--seconds S]
-     proof --points NAME [--flush 0|1|2] [--stride N] [--seed N]    NAME: claims, commits, days, install
+     proof --points claims|commits|days|install [--flush 0|1|2] [--stride N] [--seed N]
      proof --list    the names of the breaks
 
    0: nothing found; with --break, which makes the core wrong first: something found. 1: not so. */
@@ -40,13 +40,17 @@ void report(enum fault fault, const char *format, ...)
 
 static struct plan read_options(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},     {"seconds", required_argument, NULL, 't'},
-        {"sessions", required_argument, NULL, 'n'}, {"crash", no_argument, NULL, 'c'},
-        {"break", required_argument, NULL, 'b'},    {"list", no_argument, NULL, 'l'},
-        {"hostile", no_argument, NULL, 'h'},        {"points", required_argument, NULL, 'p'},
-        {"flush", required_argument, NULL, 'f'},    {"stride", required_argument, NULL, 'e'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
+                                            {"seconds", required_argument, NULL, 't'},
+                                            {"sessions", required_argument, NULL, 'n'},
+                                            {"crash", no_argument, NULL, 'c'},
+                                            {"break", required_argument, NULL, 'b'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {"hostile", no_argument, NULL, 'h'},
+                                            {"points", required_argument, NULL, 'p'},
+                                            {"flush", required_argument, NULL, 'f'},
+                                            {"stride", required_argument, NULL, 'e'},
+                                            {NULL, 0, NULL, 0}};
     struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24, .flush = 1, .stride = 1};
     int option;
 

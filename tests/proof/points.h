@@ -6,7 +6,8 @@
 
 #include "history.h"
 
-#define RESTART_US (INT64_C(1000) * 1000000) /* that a restart takes by the test clock: more than a lease */
+#define RESTART_US                                                                                 \
+    (INT64_C(1000) * 1000000) /* that a restart takes by the test clock: more than a lease */
 
 /* How the server of this attack is configured: as durable as the plan says, its clock at now_us. */
 const char *const *points_options(int64_t now_us);

@@ -161,7 +161,8 @@ struct server *server_start_bare(const char *const *options)
 {
     struct server *server = new_server(options);
 
-    /* A server that starts removes all temporary tables of its tmpdir, also those of another one. */
+    /* A server that starts removes all temporary tables of its tmpdir, also those of another one.
+     */
     if (shell("TMPDIR='%s' mariadb-install-db --no-defaults --datadir='%s/data' --user=root "
               "--skip-test-db --auth-root-authentication-method=normal "
               "--innodb-log-file-size=16M >'%s/install' 2>&1",
