@@ -13,7 +13,8 @@
 
 #define STATEMENTS 8
 #define ATTEMPTS_MAX 4000
-#define WAITING_MAX 150 /* sessions before a crash */
+#define WAITING_MAX 150                  /* sessions before a crash */
+#define LAPSE_US (INT64_C(31) * 1000000) /* the longest lease here, and a second */
 
 struct scenario {
     const char *name;
@@ -31,6 +32,7 @@ struct scenario {
     "}}', @o, @e)"
 
 #define WORK "INSERT INTO test.work SELECT @k, 0 FROM DUAL WHERE @@in_transaction"
+
 /* A record of yesterday, and one of today behind it: the taker-over of a key of yesterday locks the
    gap that it looks at today, and the next session shall not come into that one. */
 #define YESTERDAY(status, lease)                                                                   \
@@ -70,7 +72,7 @@ static const struct scenario scenarios[] = {
      .kept_from = 6},
     {.name = "lease",
      .statements = {"CALL idem.claim_into('p', @k, NULL, 0, @s, @t, @d)",
-                    "CALL idem.renew('p', @k, @t, 600)", "CALL idem.checkpoint('p', @k, @t, '[1]')",
+                    "CALL idem.renew('p', @k, @t, 30)", "CALL idem.checkpoint('p', @k, @t, '[1]')",
                     "START TRANSACTION", WORK, "CALL idem.finish('p', @k, @t, '{}')", "COMMIT"},
      .kept_from = 1},
     {.name = "released",
@@ -131,6 +133,7 @@ const char *const *points_options(int64_t now_us)
                                           binlog,
                                           "--loose-idem-partitions-ahead=2",
                                           "--loose-idem-retention-days=3",
+                                          "--loose-idem-lease-seconds=20",
                                           NULL};
 
     snprintf(clock, sizeof(clock), "--loose-idem-test-now-us=%lld", (long long)now_us);
@@ -169,11 +172,6 @@ bool points_durable(void)
 int points_first(void)
 {
     return 1 + (int)(world.plan.seed % (unsigned int)world.plan.stride);
-}
-
-int points_next(int point)
-{
-    return point + world.plan.stride;
 }
 
 void points_verify(MYSQL *sql, const char *when)
@@ -384,7 +382,7 @@ static MYSQL *crash_and_check(MYSQL *observer)
         mysql_close(attempts[i].sql);
         check(observer, &attempts[i]);
     }
-    now += RESTART_US;
+    now += LAPSE_US;
     run(observer, "SET GLOBAL idem_test_now_us = %lld", (long long)now);
     for (size_t i = 0; i < attempt_count; i++)
         retry(observer, &attempts[i]);
@@ -437,7 +435,7 @@ static MYSQL *walk_steps(MYSQL *observer, const struct scenario *scenario)
     const struct timespec pause = {.tv_nsec = 1000000};
     int before = stopped(observer);
 
-    for (int point = points_first();; point = points_next(point), before++) {
+    for (int point = points_first();; point += world.plan.stride, before++) {
         struct attempt *attempt = new_attempt(scenario, observer, "crashpoint_stop_at", point);
 
         pthread_create(&attempt->thread, NULL, carry_out, attempt);
@@ -457,7 +455,7 @@ static MYSQL *walk_steps(MYSQL *observer, const struct scenario *scenario)
 
 static MYSQL *walk_writes(MYSQL *observer, const struct scenario *scenario)
 {
-    for (int point = points_first();; point = points_next(point)) {
+    for (int point = points_first();; point += world.plan.stride) {
         struct attempt *attempt =
             new_attempt(scenario, observer, "crashpoint_kill_at_write", point);
 

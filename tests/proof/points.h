@@ -6,9 +6,6 @@
 
 #include "history.h"
 
-#define RESTART_US                                                                                 \
-    (INT64_C(1000) * 1000000) /* that a restart takes by the test clock: more than a lease */
-
 /* How the server of this attack is configured: as durable as the plan says, its clock at now_us. */
 const char *const *points_options(int64_t now_us);
 
@@ -28,9 +25,8 @@ void points_break(MYSQL *sql);
 /* What is acknowledged is there after a kill -9. */
 bool points_durable(void);
 
-/* The points that the plan's stride picks: the first, and the one after `point`. */
+/* The first of the points that the plan's stride picks. */
 int points_first(void);
-int points_next(int point);
 
 /* Each returns how many calls it made. */
 size_t points_claims(void);  /* every step of a claim's life */
