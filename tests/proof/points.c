@@ -171,7 +171,9 @@ bool points_durable(void)
 
 int points_first(void)
 {
-    return 1 + (int)(world.plan.seed % (unsigned int)world.plan.stride);
+    static unsigned int walks;
+
+    return 1 + (int)((world.plan.seed + walks++) % (unsigned int)world.plan.stride);
 }
 
 void points_verify(MYSQL *sql, const char *when)

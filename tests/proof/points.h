@@ -25,7 +25,7 @@ void points_break(MYSQL *sql);
 /* What is acknowledged is there after a kill -9. */
 bool points_durable(void);
 
-/* The first of the points that the plan's stride picks. */
+/* The first of the points that the plan's stride picks; another one for each walk. */
 int points_first(void);
 
 /* Each returns how many calls it made. */
