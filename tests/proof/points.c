@@ -169,6 +169,13 @@ bool points_durable(void)
     return world.plan.flush != 0;
 }
 
+void points_flush(MYSQL *sql)
+{
+    run(sql, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    run(sql, "FLUSH ENGINE LOGS"); /* does nothing when that is 0 */
+    run(sql, "SET GLOBAL innodb_flush_log_at_trx_commit = %d", world.plan.flush);
+}
+
 int points_first(void)
 {
     static unsigned int walks;

@@ -22,6 +22,9 @@ void points_verify(MYSQL *sql, const char *when);
 /* Makes the core wrong if the plan says so. */
 void points_break(MYSQL *sql);
 
+/* Makes all that is committed durable: the attack is on what comes after. */
+void points_flush(MYSQL *sql);
+
 /* What is acknowledged is there after a kill -9. */
 bool points_durable(void);
 

@@ -55,6 +55,7 @@ static void live_through(MYSQL *sql, int day)
             "'left-%s-%d'",
             policies[i], day);
     }
+    points_flush(sql);
 }
 
 static void maintain(MYSQL *sql)

@@ -247,6 +247,7 @@ size_t points_install(void)
     if (strcmp(begin(sql, UDF_DOOR, "'p'", "'kept'", "NULL").state, "CLAIMED") != 0 ||
         commit(sql, UDF_DOOR, "'p'", "'kept'", "NULL", "'[1]'") != 0)
         report(FAULT, "the key to keep: %s", mysql_error(sql));
+    points_flush(sql);
     walk_uninstall(&fresh, "crashpoint_kill_at", stride);
     walk_uninstall(&fresh, "crashpoint_kill_at_write", stride * 3);
     walk_removal(&nothing, "crashpoint_kill_at", stride);

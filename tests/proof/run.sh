@@ -49,8 +49,8 @@ for flush in 1 2 0; do
     attack 1 --points claims --flush $flush
     attack 1 --points commits --flush $flush
     attack 2 --points days --stride 6 --flush $flush
+    attack 1 --points install --stride 80 --flush $flush
 done
-attack 2 --points install --stride 60
 for broken in $("$build/tests/proof" --list); do
     attack 1 --seconds 10 --break "$broken"
 done
