@@ -213,10 +213,10 @@ static const struct points_attack {
     const char *name, *title;
     size_t (*run)(void);
 } points_attacks[] = {
-    {"claims", "crash before each step of a claim", points_claims},
-    {"commits", "crash before each write of a claim", points_commits},
-    {"days", "crash in maintenance", points_days},
-    {"install", "crash in install, uninstall", points_install},
+    {"claims", "kill at each step of a claim", points_claims},
+    {"commits", "kill at each write of a claim", points_commits},
+    {"days", "kill in maintenance", points_days},
+    {"install", "kill in install, uninstall", points_install},
 };
 
 static size_t points_run(const char **ret_title)

@@ -38,10 +38,10 @@ attack() {
         "$build/tests/proof" --seed $((seed + i - 1)) "$@" >> "$rows" || failed=1
     done
     awk -F '|' -v runs="$runs" '{ name = $1; calls += $2; faults += $3; lost += $4; doubled += $5 }
-        END { printf "%-36s %5d %9d %13d %6d %8d\n", name, runs, calls, faults, lost, doubled }' "$rows"
+        END { printf "%-38s %5d %9d %13d %6d %8d\n", name, runs, calls, faults, lost, doubled }' "$rows"
 }
 
-printf '%-36s %5s %9s %13s %6s %8s\n' attack runs calls 'faults found' lost doubled
+printf '%-38s %5s %9s %13s %6s %8s\n' attack runs calls 'faults found' lost doubled
 attack "$minutes" --seconds 30
 attack "$minutes" --seconds 30 --crash
 attack "$minutes" --seconds 10 --hostile
