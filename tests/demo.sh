@@ -26,6 +26,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/support/prepare.sh"
 build_idem "$root/build-demo" -DBUILD_TESTING=ON
 
 scratch=$(mktemp -d /tmp/idem-demo-XXXXXX)
+export TMPDIR=$scratch # a server that starts removes all temporary tables of its tmpdir
 server=
 cleanup() {
     [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 source=$PWD
 build=$(cd "${1:-build}" && pwd)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/idem-valgrind-XXXXXX")
+export TMPDIR="$scratch" # a server that starts removes all temporary tables of its tmpdir
 server=
 trap 'if [ -n "$server" ]; then kill -9 "$server" 2>/dev/null || true; fi; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM

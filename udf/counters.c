@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "sealed.h"
+#include "session.h"
 
 /* verdict as the core says it, status variable idem_<name> */
 #define COUNTERS(X)                                                                                \
@@ -58,11 +59,12 @@ static int64_t started_us;
 COUNTERS(X)
 #undef X
 
-/* Kept where the filters are. */
-#define FILTERS(X)                                                                                 \
+/* Kept by other modules. */
+#define ELSEWHERE(X)                                                                               \
     X(filter_skips, idem_sealed_skips)                                                             \
     X(filter_probes, idem_sealed_probes)                                                           \
-    X(filter_bytes, idem_sealed_bytes)
+    X(filter_bytes, idem_sealed_bytes)                                                             \
+    X(sessions, idem_session_count)
 
 #define X(name, read)                                                                              \
     static int show_##name(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,          \
@@ -74,7 +76,7 @@ COUNTERS(X)
         variable->value = room;                                                                    \
         return 0;                                                                                  \
     }
-FILTERS(X)
+ELSEWHERE(X)
 #undef X
 
 static unsigned long long uptime_seconds(void)
@@ -99,7 +101,7 @@ struct st_mysql_show_var idem_counters_status[] = {
     COUNTERS(X)
 #undef X
 #define X(name, read) {"idem_" #name, (void *)show_##name, SHOW_FUNC},
-        FILTERS(X)
+        ELSEWHERE(X)
 #undef X
             {"idem_plugin_uptime", (void *)show_plugin_uptime, SHOW_FUNC},
     {NULL, NULL, SHOW_UNDEF}};
@@ -134,7 +136,7 @@ size_t idem_counters_json(char *ret_json, size_t room)
                           COUNTERS(X)
 #undef X
 #define X(name, read) "\"" #name "\":%llu,"
-                              FILTERS(X)
+                              ELSEWHERE(X)
 #undef X
                                   "\"plugin_uptime\":%llu}",
 #define X(verdict, name)                                                                           \
@@ -142,7 +144,7 @@ size_t idem_counters_json(char *ret_json, size_t room)
                           COUNTERS(X)
 #undef X
 #define X(name, read) (unsigned long long)read(),
-                              FILTERS(X)
+                              ELSEWHERE(X)
 #undef X
                                   uptime_seconds());
 

@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ struct handle {
    is used by its own session alone. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct handle *handles[BUCKETS];
+static atomic_uint_least64_t handle_count;
 
 /* Set while this thread runs the probe; the check function answers into it. */
 static _Thread_local MYSQL_THD *probe_answer;
@@ -76,6 +78,12 @@ void idem_session_deinit(void)
         }
         handles[i] = NULL;
     }
+    atomic_store(&handle_count, 0);
+}
+
+uint64_t idem_session_count(void)
+{
+    return atomic_load_explicit(&handle_count, memory_order_relaxed);
 }
 
 static struct handle *find_handle(unsigned long id, bool take_out)
@@ -112,6 +120,7 @@ static void keep_handle(unsigned long id)
     handle->next = handles[id % BUCKETS];
     handles[id % BUCKETS] = handle;
     pthread_mutex_unlock(&handles_lock);
+    atomic_fetch_add(&handle_count, 1);
 }
 
 static void free_handle(unsigned long id)
@@ -122,6 +131,7 @@ static void free_handle(unsigned long id)
         return;
     mysql_close(&handle->sql);
     free(handle);
+    atomic_fetch_sub(&handle_count, 1);
 }
 
 void idem_session_notify(const struct mysql_event_connection *event)

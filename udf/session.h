@@ -11,6 +11,7 @@
 #include <my_config.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <mysql.h>
 #include <mysql/plugin.h>
@@ -26,6 +27,9 @@ void idem_session_deinit(void);
 
 /* CONNECT opens a session's handle, DISCONNECT frees it. */
 void idem_session_notify(const struct mysql_event_connection *event);
+
+/* How many sessions have a handle: as many as are connected and not older than the plugin. */
+uint64_t idem_session_count(void);
 
 /* Finds the caller's own session. False with 52006 raised where SQL would run in another session,
    or where a transaction that is already open would not get it into the binlog; 1317 when killed.

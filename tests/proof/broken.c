@@ -51,6 +51,9 @@ static const struct patch patches[] = {
      "DELETE FROM idem.record\n         WHERE FALSE AND"},
     /* A take-over is handed no recovery point. */
     {"no-checkpoint", "_settle", "IF(in_routine = 'checkpoint',", "IF(FALSE,"},
+    /* The work is committed before its record is (for --points claims). */
+    {"commit-first", "commit", "    finish: BEGIN\n",
+     "    COMMIT AND NO CHAIN NO RELEASE;\n    finish: BEGIN\n"},
     /* Values go into SQL text as they are (for --hostile). */
     {"bare-literal", "_literal", "CONCAT('_utf8mb4 X''', HEX(v_text), '''')",
      "CONCAT('''', v_text, '''')"},
@@ -129,6 +132,7 @@ void list_breaks(void)
 {
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++)
         if (strcmp(patches[i].name, "bare-literal") != 0 &&
+            strcmp(patches[i].name, "commit-first") != 0 &&
             (i == 0 || strcmp(patches[i].name, patches[i - 1].name) != 0))
             puts(patches[i].name);
 }

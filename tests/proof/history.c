@@ -4,10 +4,11 @@
      proof [--seed N] [--seconds S] [--sessions N] [--crash] [--break NAME]
      proof --long MINUTES [--seed N] [--sessions N]   watches memory as well
      proof --hostile [--seed N] [--seconds S]
+     proof --points claims|commits|days|install [--flush 0|1|2] [--stride N] [--seed N]
      proof --list    the names of the breaks
 
    0: nothing found; with --break, which makes the core wrong first: something found. 1: not so. */
-#include "history.h"
+#include "points.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -40,16 +41,15 @@ void report(enum fault fault, const char *format, ...)
 
 static struct plan read_options(int argc, char **argv)
 {
-    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
-                                            {"seconds", required_argument, NULL, 't'},
-                                            {"sessions", required_argument, NULL, 'n'},
-                                            {"crash", no_argument, NULL, 'c'},
-                                            {"break", required_argument, NULL, 'b'},
-                                            {"list", no_argument, NULL, 'l'},
-                                            {"hostile", no_argument, NULL, 'h'},
-                                            {"long", required_argument, NULL, 'm'},
-                                            {NULL, 0, NULL, 0}};
-    struct plan plan = {.seed = 1, .seconds = 20, .sessions = 24, .rounds = 1};
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'},     {"seconds", required_argument, NULL, 't'},
+        {"sessions", required_argument, NULL, 'n'}, {"crash", no_argument, NULL, 'c'},
+        {"break", required_argument, NULL, 'b'},    {"list", no_argument, NULL, 'l'},
+        {"hostile", no_argument, NULL, 'h'},        {"long", required_argument, NULL, 'm'},
+        {"points", required_argument, NULL, 'p'},   {"flush", required_argument, NULL, 'f'},
+        {"stride", required_argument, NULL, 'e'},   {NULL, 0, NULL, 0}};
+    struct plan plan = {
+        .seed = 1, .seconds = 20, .sessions = 24, .rounds = 1, .flush = 1, .stride = 1};
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -68,11 +68,21 @@ static struct plan read_options(int argc, char **argv)
             plan.crashes = true;
         else if (option == 'b')
             plan.broken = optarg;
+        else if (option == 'p')
+            plan.points = optarg;
+        else if (option == 'f')
+            plan.flush = atoi(optarg);
+        else if (option == 'e')
+            plan.stride = atoi(optarg);
         else if (option == 'l') {
             list_breaks();
             exit(0);
         } else
             exit(2);
+    }
+    if (plan.flush < 0 || plan.flush > 2 || plan.stride < 1) {
+        fprintf(stderr, "proof: --flush from 0 to 2, --stride above 0\n");
+        exit(2);
     }
     if (plan.seconds <= 0 || plan.sessions < 1 || plan.sessions > SESSIONS_MAX || plan.rounds < 1) {
         fprintf(stderr, "proof: --seconds above 0, --sessions from 1 to %d\n", SESSIONS_MAX);
@@ -284,27 +294,55 @@ static size_t history_run(void)
     return calls;
 }
 
+static const struct points_attack {
+    const char *name, *title;
+    size_t (*run)(void);
+} points_attacks[] = {
+    {"claims", "kill at each step of a claim", points_claims},
+    {"commits", "kill at each write of a claim", points_commits},
+    {"days", "kill in maintenance", points_days},
+    {"install", "kill in install, uninstall", points_install},
+};
+
+static size_t points_run(const char **ret_title)
+{
+    for (size_t i = 0; i < sizeof(points_attacks) / sizeof(points_attacks[0]); i++)
+        if (strcmp(points_attacks[i].name, world.plan.points) == 0) {
+            if (world.plan.broken == NULL)
+                *ret_title = points_attacks[i].title;
+            return points_attacks[i].run();
+        }
+    fprintf(stderr, "proof: no points %s\n", world.plan.points);
+    exit(2);
+}
+
 int main(int argc, char **argv)
 {
     struct plan plan = read_options(argc, argv);
+    const char *title = plan.broken != NULL ? "the checker sees it: "
+                        : plan.hostile      ? "hostile callers"
+                        : plan.rounds > 1   ? "long run"
+                                            : "history";
     size_t calls;
     int faults;
 
-    make_world(plan);
-    calls = plan.hostile ? hostile_run() : history_run();
+    world.plan = plan;
+    if (plan.points == NULL)
+        make_world(plan);
+    calls = plan.points != NULL ? points_run(&title) : plan.hostile ? hostile_run() : history_run();
     if (server_log_contains(world.server, "got signal") ||
         server_log_contains(world.server, "[ERROR] InnoDB"))
         report(FAULT, "the server's log has errors");
     server_stop(world.server);
 
+    if (plan.points != NULL)
+        fprintf(stderr, "  %d crash points\n", points_hit);
     faults = atomic_load(&world.faults);
-    printf("%s%s|%zu|%d|%d|%d\n",
-           plan.broken != NULL ? "the checker sees it: "
-           : plan.hostile      ? "hostile callers"
-           : plan.rounds > 1   ? "long run"
-                               : "history",
+    printf("%s%s|%zu|%d|%d|%d\n", title,
            plan.broken != NULL ? plan.broken
            : plan.crashes      ? ", server killed"
+           : plan.flush == 2   ? ", flush 2"
+           : plan.flush == 0   ? ", flush 0"
                                : "",
            calls, faults, atomic_load(&world.lost), atomic_load(&world.doubled));
     return (faults > 0) != (plan.broken != NULL);

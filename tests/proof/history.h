@@ -89,6 +89,9 @@ struct plan {
     bool hostile; /* callers, instead of busy ones */
     bool crashes; /* kill -9 and restart the server */
     const char *broken;
+    const char *points; /* which crash points to attack, instead */
+    int flush;          /* innodb_flush_log_at_trx_commit; sync_binlog follows */
+    int stride;         /* every so many points */
 };
 
 struct world {

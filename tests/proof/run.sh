@@ -6,10 +6,10 @@
 #   tests/proof/run.sh [--seed N] [--minutes M]
 #   tests/proof/run.sh --long [MINUTES] [--seed N]
 #
-# M (default 4) is for the attacks, in runs of half a minute with seeds from N (default 1); the broken
-# cores take three minutes more. --long is one server and one idemd under mixed load for MINUTES (default
-# 60), some 30 days each, proved every half minute; their memory, files and threads must not grow.
-# Details go to stderr. IDEM_PROOF_BUILD names the build folder.
+# M (default 4) is for the attacks, in runs of half a minute with seeds from N (default 1); the crash points
+# take about ten minutes more and the broken cores three. --long is one server and one idemd under mixed
+# load for MINUTES (default 60), some 20 days every half minute, proved every half minute; their memory,
+# files and threads must not grow. Details go to stderr. IDEM_PROOF_BUILD names the build folder.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=${IDEM_PROOF_BUILD:-$source/build-proof}
@@ -50,7 +50,7 @@ attack() {
 
 row() {
     awk -F '|' -v runs="$1" '{ name = $1; calls += $2; faults += $3; lost += $4; doubled += $5 }
-        END { printf "%-36s %5d %9d %13d %6d %8d\n", name, runs, calls, faults, lost, doubled }' "$rows"
+        END { printf "%-38s %5d %9d %13d %6d %8d\n", name, runs, calls, faults, lost, doubled }' "$rows"
 }
 
 # see BREAK OPTIONS...: a broken core. Some faults need luck, or a machine with time: up to four tries,
@@ -62,7 +62,7 @@ see() {
     row "$((try + 1))"
 }
 
-printf '%-36s %5s %9s %13s %6s %8s\n' attack runs calls 'faults found' lost doubled
+printf '%-38s %5s %9s %13s %6s %8s\n' attack runs calls 'faults found' lost doubled
 if [ -n "$long" ]; then
     attack 1 --long "$long"
     [ "$failed" -eq 0 ] || { echo "proof: FAILED: see above"; exit 1; }
@@ -72,10 +72,17 @@ fi
 attack "$minutes" --seconds 30
 attack "$minutes" --seconds 30 --crash
 attack "$minutes" --seconds 10 --hostile
+for flush in 1 2 0; do
+    attack 1 --points claims --flush $flush
+    attack 1 --points commits --flush $flush
+    attack 2 --points days --stride 6 --flush $flush
+    attack 1 --points install --stride 80 --flush $flush
+done
 for broken in $("$build/tests/proof" --list); do
     see "$broken"
 done
 see bare-literal --hostile
+attack 1 --points claims --stride 9 --break commit-first
 if [ "$failed" -ne 0 ]; then
     echo "proof: FAILED: an attack found something, or a broken core was not seen"
     exit 1

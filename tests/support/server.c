@@ -111,6 +111,9 @@ static void launch(struct server *server)
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setpgid(0, 0);
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(argv[i], CRASHPOINT) == 0)
+                setenv("LD_PRELOAD", IDEM_TEST_CRASHPOINT, 1);
         snprintf(log, sizeof(log), "%s/log", server->folder);
         if (freopen(log, "a", stdout) == NULL || dup2(fileno(stdout), 2) < 0)
             _exit(126);
@@ -134,7 +137,8 @@ static void launch(struct server *server)
     fail_msg("mariadbd did not start in %s", server->folder);
 }
 
-struct server *server_start_bare(const char *const *options)
+/* A folder with idem.so in its plugins, and no datadir yet. */
+static struct server *new_server(const char *const *options)
 {
     const char *scratch = getenv("IDEM_TEST_SCRATCH");
     struct server *server = calloc(1, sizeof(*server));
@@ -147,17 +151,37 @@ struct server *server_start_bare(const char *const *options)
     snprintf(server->socket, sizeof(server->socket), "%s/sock", server->folder);
     server->port = free_port();
     server->options = options;
-    /* A tmpdir of its own: a server that starts deletes what others have left in a shared one. */
-    if (shell("mariadb-install-db --no-defaults --datadir='%s/data' --tmpdir='%s' --user=root "
+    if (shell("cd '%s' && mkdir plugins && cp '%s' plugins/idem.so && ln -s '%s' plugins/",
+              server->folder, IDEM_TEST_PLUGIN, IDEM_TEST_CRASHPOINT) != 0)
+        fail_msg("no plugin %s", IDEM_TEST_PLUGIN);
+    return server;
+}
+
+struct server *server_start_bare(const char *const *options)
+{
+    struct server *server = new_server(options);
+
+    /* A server that starts removes all temporary tables of its tmpdir, also those of another one.
+     */
+    if (shell("TMPDIR='%s' mariadb-install-db --no-defaults --datadir='%s/data' --user=root "
               "--skip-test-db --auth-root-authentication-method=normal "
               "--innodb-log-file-size=16M >'%s/install' 2>&1",
               server->folder, server->folder, server->folder) != 0) {
         shell("tail -n 20 '%s/install' >&2", server->folder);
         fail_msg("mariadb-install-db failed");
     }
-    if (shell("mkdir '%s/plugins' && cp '%s' '%s/plugins/idem.so'", server->folder,
-              IDEM_TEST_PLUGIN, server->folder) != 0)
-        fail_msg("no plugin %s", IDEM_TEST_PLUGIN);
+    launch(server);
+    return server;
+}
+
+struct server *server_start_with(const char *const *options, const char *make_datadir)
+{
+    struct server *server = new_server(options);
+
+    if (shell("cd '%s' && %s >install 2>&1", server->folder, make_datadir) != 0) {
+        shell("tail -n 20 '%s/install' >&2", server->folder);
+        fail_msg("%s failed", make_datadir);
+    }
     launch(server);
     return server;
 }

@@ -17,6 +17,12 @@ struct server *server_start(const char *const *options);
 /* The same without installing idem; idem.so is in its plugin_dir. */
 struct server *server_start_bare(const char *const *options);
 
+/* The same with a datadir that a shell command puts into folder data of its working folder. */
+struct server *server_start_with(const char *const *options, const char *make_datadir);
+
+/* Among the options: the server can be stopped or killed at any step; see crashpoint.c. */
+#define CRASHPOINT "--plugin-load-add=crashpoint"
+
 /* Stops the server and removes its folder. Accepts NULL. */
 void server_stop(struct server *server);
 
