@@ -62,7 +62,18 @@ BEGIN
     END IF;
 
     SET v_look = idem_look_days(in_scope, in_key, in_day);
-    IF LENGTH(v_look) = 14 THEN -- ["YYYY-MM-DD"]: mostly yesterday, not sealed yet
+    IF in_old_token IS NOT NULL THEN
+        -- The row that is taken over was there, committed, and whoever inserted the key elsewhere since
+        -- has met it. A locking read of today would lock a gap there, for the whole transaction, and
+        -- every new key that falls into it would be told IN_PROGRESS.
+        IF v_look IS NOT NULL THEN
+            SELECT r.created_on INTO v_found
+              FROM JSON_TABLE(v_look, '$[*]' COLUMNS (day DATE PATH '$')) d
+              STRAIGHT_JOIN idem.record r
+             WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
+             LIMIT 1;
+        END IF;
+    ELSEIF LENGTH(v_look) = 14 THEN -- ["YYYY-MM-DD"]: mostly yesterday, not sealed yet
         SELECT r.created_on INTO v_found FROM idem.record r
          WHERE r.scope = in_scope AND r.idem_key = in_key
            AND r.created_on = CAST(SUBSTRING(v_look, 3, 10) AS DATE)

@@ -774,6 +774,26 @@ static void an_open_transaction_from_before_midnight_blocks_nobody(void **state)
                         "CLAIMED");
 }
 
+/* The first minutes of a day: its partition is empty, so one gap lock in it would hold every key.
+ */
+static void an_open_take_over_of_an_older_day_blocks_nobody(void **state)
+{
+    char old[64];
+
+    (void)state;
+    snprintf(old, sizeof(old), "%s", fresh_key("old"));
+    set_clock(s3, NULL);
+    set_clock(s3, "2031-07-01 23:00:00");
+    run(s3, "CALL idem.ensure_partitions()");
+    claim(s3, PROCEDURE_DOOR, "'pay'", old, "NULL");
+    set_clock(s3, "2031-07-02 00:00:01");
+    run(s1, "BEGIN");
+    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", old, "NULL").state, "RECLAIMED");
+    assert_string_equal(claim(s2, UDF_DOOR, "'pay'", "'a key below'", "NULL").state, "CLAIMED");
+    assert_string_equal(claim(s2, UDF_DOOR, "'pay'", "'z key above'", "NULL").state, "CLAIMED");
+    assert_string_equal(claim(s2, UDF_DOOR, "'pay'", old, "NULL").state, "IN_PROGRESS");
+}
+
 static void case_07_after_a_lost_transaction_nothing_looks_owned(void **state)
 {
     (void)state;
@@ -928,6 +948,7 @@ int main(void)
         T(case_08_case_11_a_held_key_is_answered_at_once),
         T(different_keys_never_block_each_other),
         T(an_open_transaction_from_before_midnight_blocks_nobody),
+        T(an_open_take_over_of_an_older_day_blocks_nobody),
         T(case_07_after_a_lost_transaction_nothing_looks_owned),
         T(case_07_server_errors_keep_number_and_sqlstate),
         T(case_02_case_03_no_deadlock_between_claims_in_any_order),
