@@ -109,7 +109,7 @@ static void name_key(int key, char ret_name[32])
     snprintf(ret_name, 32, "p%d-%d", world.round, key);
 }
 
-/* The first row of a statement, of which a kill may take several tries. 0, or its error. */
+/* The rows of a look at what was answered, which a kill may hit. 0, or its error. */
 static unsigned int fetch(struct session *s, const char *text, MYSQL_RES **ret_rows)
 {
     int tries = 0;
@@ -136,10 +136,7 @@ static struct answer claim_into(struct session *s, enum way way, bool fails, con
     MYSQL_RES *rows;
     MYSQL_ROW row;
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(text, sizeof(text), calls[way], arguments, fails);
-#pragma GCC diagnostic pop
     error = run_errno(s->sql, "%s", text);
     if (error == 1644 && fails)
         error = 0;
