@@ -26,24 +26,11 @@ main: BEGIN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52006,
             MESSAGE_TEXT = 'idem.begin: a transaction is already open; use claim inside it';
     END IF;
-    LOOP
+    again: LOOP
         BEGIN
-            -- 1020: the holder committed after this transaction's snapshot was taken. Nothing of the
-            -- caller's is in it yet, so it can be started again here.
-            DECLARE EXIT HANDLER FOR 1020
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                SET v_tries = v_tries + 1, v_met = NULL;
-                IF v_tries = 8 THEN
-                    RESIGNAL;
-                END IF;
-            END;
-            DECLARE EXIT HANDLER FOR SQLEXCEPTION
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                RESIGNAL;
-            END;
+            -- @include core/begin.part.sql
             START TRANSACTION;
+            SET v_met = NULL;
             -- @include core/take.part.sql
             --   ROUTINE='begin'
             --   SCOPE=''
@@ -53,14 +40,42 @@ main: BEGIN
             --   WAIT_MS=NULL
             --   LOOK_FIRST=TRUE
             --   TOKEN=v_token
-            IF v_met IS NULL THEN
-                SELECT 'CLAIMED' AS state, v_token AS token, 1 AS attempt, NULL AS result, NULL AS error,
-                       NULL AS checkpoint, NULL AS last_error, NULL AS first_seen, NULL AS finished_at,
-                       NULL AS retry_after_ms, NULL AS owner, NULL AS owner_since, NULL AS observed;
-            ELSE
-                CALL idem._judge_row('begin', in_biz_type, in_key, in_payload, NULL, v_met);
-            END IF;
+        END;
+        IF v_met IS NULL THEN
+            SELECT 'CLAIMED' AS state, v_token AS token, 1 AS attempt, NULL AS result, NULL AS error,
+                   NULL AS checkpoint, NULL AS last_error, NULL AS first_seen, NULL AS finished_at,
+                   NULL AS retry_after_ms, NULL AS owner, NULL AS owner_since, NULL AS observed;
             LEAVE main;
+        ELSEIF v_met = 'again' THEN
+            ITERATE again;
+        END IF;
+        BEGIN
+            DECLARE v_state, v_observed VARCHAR(16) DEFAULT NULL;
+            DECLARE v_retry_after_ms BIGINT UNSIGNED;
+            DECLARE v_attempt INT UNSIGNED;
+            DECLARE v_result, v_error, v_checkpoint LONGTEXT CHARACTER SET utf8mb4;
+            DECLARE v_first_seen, v_finished_at, v_owner_since DATETIME(6);
+            DECLARE v_owner VARCHAR(384) CHARACTER SET utf8mb4;
+
+            BEGIN
+                -- @include core/begin.part.sql
+                -- @include core/look.part.sql
+                --   ROUTINE='begin'
+                --   WAIT_MS=NULL
+                IF v_state NOT IN ('CLAIMED', 'RECLAIMED') THEN
+                    -- Commit: the policy may just have made a lapsed lease FAILED or UNKNOWN, and that is
+                    -- answered.
+                    COMMIT AND NO CHAIN NO RELEASE;
+                END IF;
+            END;
+            IF v_met <> 'again' THEN
+                SELECT v_state AS state, v_token AS token, v_attempt AS attempt, v_result AS result,
+                       IF(v_state = 'RECLAIMED', NULL, v_error) AS error, v_checkpoint AS checkpoint,
+                       IF(v_state = 'RECLAIMED', v_error, NULL) AS last_error, v_first_seen AS first_seen,
+                       v_finished_at AS finished_at, v_retry_after_ms AS retry_after_ms, v_owner AS owner,
+                       v_owner_since AS owner_since, v_observed AS observed;
+                LEAVE main;
+            END IF;
         END;
     END LOOP;
 END$$

@@ -39,7 +39,7 @@ BEGIN
                NULL AS checkpoint, NULL AS last_error, NULL AS first_seen, NULL AS finished_at,
                NULL AS retry_after_ms, NULL AS owner, NULL AS owner_since, NULL AS observed;
     ELSE
-        CALL idem._judge_row('claim', in_biz_type, in_key, in_payload, NULL, v_met);
+        CALL idem._judge_row(in_biz_type, in_key, in_payload, NULL, v_met);
     END IF;
 END$$
 DELIMITER ;
