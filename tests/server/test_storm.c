@@ -107,8 +107,9 @@ static void *work(void *data)
             continue;
         /* The server runs no handler in a killed statement: what it had just met may come out bare.
          */
-        if (!is_expected(error) && !(atomic_exchange(&killed[client->number], false) &&
-                                     (error == 1062 || error == 1205 || error == 1526))) {
+        if (!is_expected(error) &&
+            !(atomic_exchange(&killed[client->number], false) &&
+              (error == 1062 || error == 1205 || error == 1526 || error == 1615))) {
             client->unexpected = error;
             snprintf(client->message, sizeof(client->message), "%s", mysql_error(sql));
         }
