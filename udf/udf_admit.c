@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idem_admit(routine, client_charset, account, biz_type, key, payload_given, statement_binlog): the
    first step of every call. Answers the lease in seconds, or raises 52001 (argument), 52005
-   (schema), 52006 (binlog_format STATEMENT would let replicas diverge), 52007 (access). */
+   (schema), 52006 (binlog_format STATEMENT would let replicas diverge; see also galera.h), 52007
+   (access). */
 #include "catalog.h"
 #include "counters.h"
+#include "galera.h"
 #include "settings.h"
 #include "udf.h"
 
@@ -68,6 +70,8 @@ long long idem_admit(UDF_INIT *initid, UDF_ARGS *args, char *is_null, char *erro
                    "ROW or MIXED");
         return 0;
     }
+    if (!idem_galera_check())
+        return 0;
     catalog = idem_catalog_enter(&ticket);
     if (catalog == NULL) {
         idem_counters_add("NOT_READY", sizeof("NOT_READY") - 1);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idem_look_days(scope, key, day): where else than in `day` a key may be: a JSON array of the live
    days up to today (or up to `day`, if that is later) whose filter does not rule it out, newest
-   first; NULL when there is none. */
+   first; NULL when there is none, but [] on a Galera node, where a claim has more to do than a bare
+   insert (see sql/core/_acquire.sql). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog.h"
 #include "clock.h"
 #include "filter.h"
+#include "galera.h"
 #include "settings.h"
 #include "udf.h"
 
@@ -85,6 +87,11 @@ static bool fill(const struct idem_catalog *catalog, int64_t own, uint64_t hash,
         idem_clock_date(day->number, list->text + length);
         length += IDEM_DATE_LENGTH;
         list->text[length++] = '"';
+    }
+    if (length == 0 && idem_galera_is_on()) {
+        if (!make_room(list, 2))
+            return false;
+        list->text[length++] = '[';
     }
     if (length > 0)
         list->text[length++] = ']';
