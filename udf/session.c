@@ -20,6 +20,7 @@
 extern MYSQL_THD _current_thd(void) __attribute__((weak));
 
 #define ER_UNKNOWN_SYSTEM_VARIABLE 1193
+#define ER_LOCK_DEADLOCK 1213
 #define ER_QUERY_INTERRUPTED 1317
 #define ER_INSIDE_TRANSACTION 1694
 
@@ -220,9 +221,12 @@ bool idem_session_open(const char *function, bool opens_transaction,
     }
     if (!ran) {
         bool leaving = mysql_errno(fresh) == ER_UNKNOWN_SYSTEM_VARIABLE;
+        bool aborted = mysql_errno(fresh) == ER_LOCK_DEADLOCK; /* for another Galera node */
 
         mysql_close(fresh);
-        if (leaving)
+        if (aborted)
+            idem_raise(ER_LOCK_DEADLOCK, "Deadlock found; try restarting transaction");
+        else if (leaving)
             idem_raise(IDEM_E_NOT_READY, "%s: plugin idem is being uninstalled", function);
         else
             idem_raise(ER_QUERY_INTERRUPTED, "Query execution was interrupted");
