@@ -38,7 +38,7 @@ static void sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-static unsigned int free_port(void)
+unsigned int server_free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
@@ -145,7 +145,7 @@ struct server *server_start_bare(const char *const *options)
     if (mkdtemp(server->folder) == NULL)
         fail_msg("no scratch folder %s", server->folder);
     snprintf(server->socket, sizeof(server->socket), "%s/sock", server->folder);
-    server->port = free_port();
+    server->port = server_free_port();
     server->options = options;
     if (shell("mariadb-install-db --no-defaults --datadir='%s/data' --user=root --skip-test-db "
               "--auth-root-authentication-method=normal --innodb-log-file-size=16M >'%s/install' "
