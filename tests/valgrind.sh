@@ -61,7 +61,7 @@ SELECT idem_admit('claim', 'utf8mb4', 'root@localhost', 'p', 'k', 1, 0);
 SELECT idem_admit('claim', 'utf8mb4', 'nobody@nowhere', 'p', 'k', 1, 0);
 SELECT idem_claim_day(), idem_look_days('', 'k', idem_today()), idem_look_days('', 'x', 'y');
 SELECT idem_filter_has(idem_filter_build('', 'k', '2026-03-01'), '2026-03-01', '', 'k');
-SELECT idem_policy('p', 'observe'), idem_policy('p', 'x'), idem_reload();
+SELECT idem_policy('p', 'observe'), idem_policy('p', 'x'), idem_reload(), idem_galera();
 SELECT idem_claim('p', 'k', '{"a":1}'), idem_claim('p', 'k', '{"a":1.0}', 0);
 SELECT idem_claim('p', 'k', '{"a":2}');
 SELECT idem_claim('q', 'k'), idem_claim('p', NULL), idem_claim('p', 'k', NULL, 'x');

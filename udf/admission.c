@@ -4,6 +4,7 @@
 
 #include "catalog.h"
 #include "counters.h"
+#include "galera.h"
 #include "raise.h"
 #include "session.h"
 #include "settings.h"
@@ -66,6 +67,8 @@ bool idem_admission_check(const struct idem_call *call, struct idem_terms *ret_t
                    "idem: binlog_format STATEMENT would let replicas diverge; use ROW or MIXED");
         return false;
     }
+    if (call->writes && !idem_galera_check())
+        return false;
     catalog = idem_catalog_enter(&ticket);
     if (catalog == NULL) {
         idem_counters_add("NOT_READY", sizeof("NOT_READY") - 1);

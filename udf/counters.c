@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "sealed.h"
@@ -45,6 +47,7 @@ COUNTERS(X)
 #undef X
 
 static int64_t started_us;
+static uint64_t epoch;
 
 #define X(verdict, name)                                                                           \
     static int show_##name(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,          \
@@ -108,12 +111,18 @@ struct st_mysql_show_var idem_counters_status[] = {
 
 void idem_counters_start(void)
 {
+    unsigned int noise = 0;
+
     started_us = idem_clock_us();
+    /* Nodes of a cluster may start in the same microsecond, and give the same connection ids. */
+    if (getrandom(&noise, sizeof(noise), GRND_NONBLOCK) < 0)
+        noise = (unsigned int)getpid();
+    epoch = (uint64_t)started_us << 10 | (noise & 1023);
 }
 
 uint64_t idem_counters_epoch(void)
 {
-    return (uint64_t)started_us;
+    return epoch;
 }
 
 bool idem_counters_add(const char *verdict, size_t length)

@@ -16,8 +16,8 @@ extern struct st_mysql_show_var idem_counters_status[];
 /* Starts the uptime. */
 void idem_counters_start(void);
 
-/* Microseconds since 1970 at which the plugin was loaded: tells a reused connection id after a
- * restart. */
+/* A number of this run of this server: the microseconds since 1970 at which the plugin was loaded,
+   shifted for ten bits of noise. Tells a connection id from that of another run or node. */
 uint64_t idem_counters_epoch(void);
 
 /* Adds one to the counter of `verdict`, e.g. "CLAIMED"; false if there is none. */

@@ -8,11 +8,13 @@
 
 #include "answer.h"
 #include "counters.h"
+#include "galera.h"
 #include "session.h"
 
 /* After the server header: the macros of the service replace the client functions. */
 #include <mysql/service_sql.h>
 
+#define ER_LOCK_DEADLOCK 1213
 #define ER_BAD_DB_ERROR 1049
 #define ER_SP_DOES_NOT_EXIST 1305
 #define ER_QUERY_INTERRUPTED 1317
@@ -154,20 +156,65 @@ static void raise_from(const struct idem_door *door, MYSQL *sql)
     }
 }
 
+static bool is_claimed(const struct idem_answer *answer)
+{
+    static const char *const states[] = {"{\"state\":\"CLAIMED\"", "{\"state\":\"RECLAIMED\""};
+
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+        if (answer->length > strlen(states[i]) &&
+            memcmp(answer->text, states[i], strlen(states[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Galera: false when the transaction was aborted for another node, and the server told one of our
+   own commands that could not pass it on. answer: NULL before the call. */
+static bool is_kept(const struct idem_door *door, struct idem_galera_transaction before,
+                    const struct idem_answer *answer)
+{
+    struct idem_galera_transaction now = idem_galera_transaction();
+
+    if (before.begun && (!now.begun || (before.id != -1 && now.id != before.id)))
+        return answer != NULL && door->ends_transaction;
+    if (answer != NULL && door->opens_transaction && before.on && is_claimed(answer))
+        return now.begun;
+    return true;
+}
+
+static void raise_aborted(void)
+{
+    idem_raise(ER_LOCK_DEADLOCK,
+               "Deadlock found: aborted for another node; try restarting transaction");
+}
+
 static bool run(const struct idem_door *door, const UDF_ARGS *args, struct idem_answer *answer)
 {
     struct idem_session session;
     struct acknowledgement end = {.length = 0};
     struct idem_answer call = {.length = 0};
+    struct idem_galera_transaction before = idem_galera_transaction();
     bool answered = false;
 
     answer->length = 0;
     answer->failed = false;
+    if (before.implicit && !door->opens_transaction) {
+        idem_raise(IDEM_E_BAD_CONTEXT,
+                   "%s: with autocommit = 0 on a Galera node START TRANSACTION first, or CALL the "
+                   "procedure of schema idem",
+                   door->function);
+        return false;
+    }
     if (!build_call(door, args, &call)) {
         free(call.text);
         return false;
     }
     if (!idem_session_open(door->function, door->opens_transaction, &session)) {
+        free(call.text);
+        return false;
+    }
+    if (!is_kept(door, before, NULL)) {
+        raise_aborted();
+        idem_session_close(&session, false);
         free(call.text);
         return false;
     }
@@ -183,6 +230,10 @@ static bool run(const struct idem_door *door, const UDF_ARGS *args, struct idem_
     }
     waiting = NULL;
     idem_session_close(&session, answered);
+    if (answered && !is_kept(door, before, answer)) {
+        raise_aborted();
+        answered = false;
+    }
     free(call.text);
     return answered;
 }

@@ -19,6 +19,7 @@ struct idem_door {
     const char *parameters;
     bool many;              /* answers one object per row */
     bool opens_transaction; /* and leaves it open for the caller */
+    bool ends_transaction;  /* of the caller */
 };
 
 my_bool idem_door_init(const struct idem_door *door, UDF_INIT *initid, UDF_ARGS *args,

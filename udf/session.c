@@ -30,6 +30,7 @@ extern int thd_binlog_format(const MYSQL_THD thd) __attribute__((weak));
 #define ISO_REPEATABLE_READ 2
 
 #define ER_UNKNOWN_SYSTEM_VARIABLE 1193
+#define ER_LOCK_DEADLOCK 1213
 #define ER_QUERY_INTERRUPTED 1317
 #define ER_INSIDE_TRANSACTION 1694
 
@@ -239,9 +240,12 @@ bool idem_session_open(const char *function, bool opens_transaction,
     }
     if (!ran) {
         bool leaving = mysql_errno(fresh) == ER_UNKNOWN_SYSTEM_VARIABLE;
+        bool aborted = mysql_errno(fresh) == ER_LOCK_DEADLOCK; /* for another Galera node */
 
         mysql_close(fresh);
-        if (leaving)
+        if (aborted)
+            idem_raise(ER_LOCK_DEADLOCK, "Deadlock found; try restarting transaction");
+        else if (leaving)
             idem_raise(IDEM_E_NOT_READY, "%s: plugin idem is being uninstalled", function);
         else
             idem_raise(ER_QUERY_INTERRUPTED, "Query execution was interrupted");

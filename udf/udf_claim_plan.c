@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idem_claim_plan(routine, client_charset, account, scope, biz_type, key, payload, wait_ms):
-   admits a claim and answers all that its insert needs, in one text (a function
-   call and a variable for each would cost more than the insert):
+   admits a claim and answers all that its insert needs, in one text (a function call and a variable
+   for each would cost more than the insert):
 
      1-10 day, 11-30 token, 31-56 now, 57-82 end of the lease, 83 the way to go, 84-93 the day that
      'r' means, 94-125 hash of the payload, missing without one.
 
-   Ways: 'i' insert, no other day can have the key; 'l' insert and look at other days; 'r' finished
-   lately, a plain read will most likely do. Errors: idem_admission_check(), 52001 for payload and
-   wait_ms, 52005 when there is no day. */
+   Ways: 'i' insert, no other day (and, under Galera, no other node) can have the key; 'l' insert
+   and look; 'r' finished lately, a plain read will most likely do. Errors: idem_admission_check(),
+   52001 for payload and wait_ms, 52005 when there is no day. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "days.h"
 #include "filter.h"
+#include "galera.h"
 #include "payload.h"
 #include "recent.h"
 #include "session.h"
@@ -89,7 +90,7 @@ static bool plan(const UDF_ARGS *args, char *result, unsigned long *ret_length)
     hash = idem_filter_hash(args->args[3], args->lengths[3], call.key.bytes, call.key.length);
     if (!is_elsewhere(day, hash, &elsewhere))
         return false;
-    way = elsewhere || idem_days_near_midnight(now) ? 'l' : 'i';
+    way = elsewhere || idem_days_near_midnight(now) || idem_galera_is_on() ? 'l' : 'i';
     if (!terms.observe && idem_recent_day(hash, &recent) && idem_session_reads_plainly()) {
         way = 'r';
         idem_clock_date(recent, recent_name);

@@ -4,4 +4,4 @@
 
 IDEM_DOOR(idem_commit, .procedure = "commit",
           .usage = "idem_commit(biz_type, key, result [, token])", .least = 3, .most = 4,
-          .parameters = "abDc")
+          .parameters = "abDc", .ends_transaction = true)

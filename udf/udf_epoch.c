@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* idem_epoch(): when the plugin was loaded, so that a connection id of an earlier run is told
- * apart. */
+/* idem_epoch(): a number of this run of this server (when the plugin was loaded, and noise), so
+   that a connection id of an earlier run, or of another node, is told apart. */
 #include "counters.h"
 #include "udf.h"
 

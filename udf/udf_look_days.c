@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idem_look_days(scope, key, day): where else than in `day` a key may be: a JSON array of the live
-   days that idem_days_next() gives; NULL when there is none. */
+   days that idem_days_next() gives; NULL when there is none, but [] on a Galera node, where a claim
+   has more to do than a bare insert (see sql/core/_acquire.sql). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "days.h"
 #include "filter.h"
+#include "galera.h"
 #include "udf.h"
 
 #define LIST_MAX (16U << 20)
@@ -74,6 +76,11 @@ static bool fill(const struct idem_catalog *catalog, int64_t own, uint64_t hash,
         idem_clock_date(day, list->text + length);
         length += IDEM_DATE_LENGTH;
         list->text[length++] = '"';
+    }
+    if (length == 0 && idem_galera_is_on()) {
+        if (!make_room(list, 2))
+            return false;
+        list->text[length++] = '[';
     }
     if (length > 0)
         list->text[length++] = ']';

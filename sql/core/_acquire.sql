@@ -19,6 +19,14 @@
 -- committed, so a plain read finds them; a locking one would lock the gaps where everybody inserts after
 -- midnight. It is looked at in the last two hours of a day: the clock difference covered.
 --
+-- Galera: the lock of a row, and so the look, does not meet transactions of other nodes that have not been
+-- applied here yet. Keys of rows written do: of two transactions that wrote the same primary key on two
+-- nodes one fails (1213). The record's own key has the day in it, so the key alone is written too, as a row
+-- of galera_guard that is gone again at once. Another node's claim of the key in whatever day was then
+-- either applied here before that, and the look finds it, or one of the two does not commit. And rows for
+-- tomorrow may come in while this transaction runs, newer than its snapshot: a plain read would miss them.
+-- A row put there and taken back meets them, and locks no gap.
+--
 -- Point reads only: a range over (scope, idem_key, created_on) would lock the next key as well, and an
 -- IN list is read as one range per day in each of the days.
 DELIMITER $$
@@ -59,6 +67,10 @@ BEGIN
                 idem_epoch(), USER(), in_hash, in_error, in_lease_until, in_now, in_now,
                 IF(in_status IN (1, 2), in_now, NULL));
         SET v_over = idem_claim_day() <> in_day;
+        IF idem_galera() THEN
+            INSERT INTO idem.galera_guard (scope, idem_key) VALUES (in_scope, in_key);
+            DELETE FROM idem.galera_guard WHERE scope = in_scope AND idem_key = in_key;
+        END IF;
     END IF;
 
     SET v_look = idem_look_days(in_scope, in_key, in_day);
@@ -86,11 +98,27 @@ BEGIN
          LIMIT 1
           LOCK IN SHARE MODE;
     END IF;
-    IF v_found IS NULL AND idem_now_us() MOD 86400000000 >= 79200000000 THEN
-        SET v_tomorrow = idem_today() + INTERVAL 1 DAY;
-        SELECT r.created_on INTO v_found FROM idem.record r
-         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_tomorrow
-           AND r.created_on <> in_day;
+    -- The day behind the record's own, not behind today: midnight may have passed since the look.
+    SET v_tomorrow = IF(in_old_token IS NULL, in_day, idem_today()) + INTERVAL 1 DAY;
+    IF v_found IS NULL AND DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() + 7200000000
+                                MICROSECOND) >= v_tomorrow THEN
+        IF in_old_token IS NULL AND idem_galera() THEN
+            BEGIN
+                DECLARE CONTINUE HANDLER FOR 1062 SET v_found = v_tomorrow;
+                DECLARE CONTINUE HANDLER FOR 1526 SET v_tomorrow = NULL; -- no partition, no row
+                INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token,
+                                         owner_conn, owner_epoch, owner_account, created_at, updated_at)
+                VALUES (in_scope, in_key, v_tomorrow, in_biz_type, 0, 0, in_token, 0, 0, '', in_now, in_now);
+            END;
+            IF v_found IS NULL THEN
+                DELETE FROM idem.record
+                 WHERE scope = in_scope AND idem_key = in_key AND created_on = v_tomorrow;
+            END IF;
+        ELSE
+            SELECT r.created_on INTO v_found FROM idem.record r
+             WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_tomorrow
+               AND r.created_on <> in_day;
+        END IF;
     END IF;
     IF (v_over OR v_found IS NOT NULL) AND in_old_token IS NULL THEN
         -- Where the caller is a trigger or function, the server takes nothing back when it catches this

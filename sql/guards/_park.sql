@@ -12,7 +12,7 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._park(
     SQL SECURITY DEFINER
     COMMENT '
 Private: keeps an event that came too early. PARKED; CONFLICT when another content is parked under the
-version; GAP when enough are parked for the row already.
+version; GAP when enough are parked for the row already, and always on a Galera node.
 '
 main: BEGIN
     DECLARE v_parked LONGBLOB;
@@ -25,7 +25,9 @@ main: BEGIN
       LEFT JOIN idem.parked_event e
              ON e.projection = p.name AND e.id_hash = in_id_hash AND e.version <> in_version
      WHERE p.name = in_projection;
-    IF v_count >= v_most THEN
+    -- Galera: parking and closing the gap on two nodes would miss each other, because neither waits for the
+    -- other's row lock.
+    IF v_count >= v_most OR idem_galera() THEN
         SET out_outcome = 'GAP';
         LEAVE main;
     END IF;

@@ -1,4 +1,5 @@
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
+SET @idem_wsrep_on = @@SESSION.wsrep_on AND @@wsrep_provider NOT IN ('', 'none'), SESSION wsrep_on = 0;
 DELIMITER $$
 BEGIN NOT ATOMIC
     DECLARE v_text VARCHAR(512);
@@ -40,6 +41,7 @@ CREATE OR REPLACE FUNCTION idem_settled RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_refused RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_policy RETURNS INTEGER SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_reload RETURNS INTEGER SONAME 'idem.so';
+CREATE OR REPLACE FUNCTION idem_galera RETURNS INTEGER SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_claim_day RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_look_days RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE AGGREGATE FUNCTION idem_filter_build RETURNS STRING SONAME 'idem.so';
@@ -55,4 +57,12 @@ CREATE OR REPLACE FUNCTION idem_consume RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_consume_many RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_begin RETURNS STRING SONAME 'idem.so';
 CREATE OR REPLACE FUNCTION idem_commit RETURNS STRING SONAME 'idem.so';
-SET SESSION sql_log_bin = @idem_log_bin;
+SET SESSION wsrep_on = @idem_wsrep_on, SESSION sql_log_bin = @idem_log_bin;
+DELIMITER $$
+BEGIN NOT ATOMIC
+    IF @idem_wsrep_on AND NOT idem_galera() THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,
+            MESSAGE_TEXT = 'this is a Galera node, and idem.so cannot tell: build it for this server version';
+    END IF;
+END$$
+DELIMITER ;

@@ -1,8 +1,9 @@
 -- Installs idem @PROJECT_VERSION@ or brings an older installation up to it. Safe to run twice. Run it as an
 -- account with all privileges: mariadb < install.sql
 --
--- The library part is kept out of the binlog: a replica without the library would stop at it. So run
--- install-library.sql on each replica, then install.sql on the primary; the schema goes with the binlog.
+-- The library part is kept out of the binlog and of Galera's replication: a server without the library would
+-- stop at it. So run install-library.sql on each replica or node, then install.sql on the primary or on one
+-- node; the schema goes to the others by itself.
 --
 -- Routines keep the sql_mode and character set of the session that creates them, so these are not the
 -- client's.
@@ -30,10 +31,6 @@ BEGIN NOT ATOMIC
         SET v_text = CONCAT('installing idem needs CREATE USER, SET USER, SUPER and all rights on mysql.*;'
                             ' account ', CURRENT_USER(), ' lacks some of them');
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
-    END IF;
-    IF @@wsrep_on THEN
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,
-            MESSAGE_TEXT = 'this is a Galera node (wsrep_on): idem does not support Galera yet';
     END IF;
     IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,

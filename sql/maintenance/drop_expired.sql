@@ -4,8 +4,10 @@
 -- left are released rows, free for anybody: they are deleted first, one by one, without waiting (a
 -- session that takes one over makes the DELETE miss it). Once a day is seen with done and failed rows
 -- only it stays so for ever, so the DROP may come any time after the look. What is not committed yet
--- holds the table, and the DROP does not get it. (The looks are SELECT ... INTO: in SET and IF a
--- subquery is a locking read, which would wait for the holders and make others wait.)
+-- holds the table, and the DROP does not get it. On a Galera cluster the DROP aborts it instead, on every
+-- node, unless it commits between the look and the DROP; but only a transaction that is as old as the day
+-- can have put a row there. (The looks are SELECT ... INTO: in SET and IF a subquery is a locking read,
+-- which would wait for the holders and make others wait.)
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_expired()
     MODIFIES SQL DATA

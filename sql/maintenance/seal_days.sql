@@ -11,6 +11,9 @@
 -- 3. So a plain read that begins now sees every key that the day will ever have.
 -- A crash between 1 and 3 leaves a day that takes no records and is probed, until the next call.
 --
+-- Galera: step 2 does not see the open transactions of other nodes, so there is no sealing. Days that were
+-- sealed before the server joined a cluster stay so.
+--
 -- In small batches, each on its own: no lock is held for long. Who changes a record of the day meanwhile
 -- waits for one batch.
 --
@@ -27,8 +30,9 @@ spares claims the look into them. Safe to run at any time, by several at once, a
 killed in the middle.
 
 Answers one row per day that was not sealed yet: day, outcome (sealed; busy: a transaction that wrote
-into it is still open; gone: dropped meanwhile), keys. Notes itself in idem.task. Errors: 52005, 52006
-inside a transaction or with autocommit off (each step must be committed before the next).
+into it is still open; gone: dropped meanwhile; galera: a cluster''s days are not sealed), keys. Notes
+itself in idem.task. Errors: 52005, 52006 inside a transaction or with autocommit off (each step must be
+committed before the next).
 
 Example: CALL idem.seal_days();
 '
@@ -64,6 +68,11 @@ BEGIN
          WHERE l.day > v_day AND l.day < LEAST(v_over, idem_today()) AND (NOT l.sealed OR s.day IS NULL);
         IF v_day IS NULL THEN
             LEAVE days;
+        END IF;
+        IF idem_galera() THEN
+            SET v_answer = JSON_ARRAY_APPEND(v_answer, '$',
+                                             JSON_OBJECT('day', v_day, 'outcome', 'galera', 'keys', NULL));
+            ITERATE days;
         END IF;
         REPEAT -- a KILL can make MariaDB 11 answer that nothing matched, and go on
             UPDATE idem.live_day l SET l.sealed = TRUE WHERE l.day = v_day;

@@ -34,8 +34,9 @@ END$$
 DELIMITER ;
 COMMIT; -- autocommit may be off
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
+SET @idem_wsrep_on = @@SESSION.wsrep_on AND @@wsrep_provider NOT IN ('', 'none'), SESSION wsrep_on = 0;
 @IDEM_DROP_FUNCTIONS@UNINSTALL PLUGIN IF EXISTS idem;
-SET SESSION sql_log_bin = @idem_log_bin;
+SET SESSION wsrep_on = @idem_wsrep_on, SESSION sql_log_bin = @idem_log_bin;
 SELECT CONCAT(IF(COALESCE(@idem_drop_data, 0), 'idem is removed, with its records',
                  'idem is removed; schema idem keeps its records'),
               IF(EXISTS (SELECT 1 FROM information_schema.plugins WHERE plugin_name = 'idem'),

@@ -83,6 +83,7 @@ static struct answer ask(MYSQL *sql, enum door door, const char *name, const cha
     char text[8192];
     MYSQL_RES *result;
     MYSQL_ROW row;
+    int more;
 
     snprintf(text, sizeof(text), door == UDF_DOOR ? "SELECT idem_%s(%s)" : "CALL idem.%s(%s)", name,
              arguments);
@@ -99,8 +100,12 @@ static struct answer ask(MYSQL *sql, enum door door, const char *name, const cha
                 take(&answer, mysql_fetch_field_direct(result, i)->name, row[i], strlen(row[i]));
     answer.error = mysql_errno(sql);
     mysql_free_result(result);
-    while (mysql_next_result(sql) == 0)
+    while ((more = mysql_next_result(sql)) == 0)
         mysql_free_result(mysql_store_result(sql));
+    if (more > 0) { /* the row was sent, and then the call failed */
+        memset(&answer, 0, sizeof(answer));
+        answer.error = mysql_errno(sql);
+    }
     return answer;
 }
 

@@ -38,7 +38,7 @@ static void sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-static unsigned int free_port(void)
+unsigned int server_free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
@@ -149,7 +149,7 @@ static struct server *new_server(const char *const *options)
     if (mkdtemp(server->folder) == NULL)
         fail_msg("no scratch folder %s", server->folder);
     snprintf(server->socket, sizeof(server->socket), "%s/sock", server->folder);
-    server->port = free_port();
+    server->port = server_free_port();
     server->options = options;
     if (shell("cd '%s' && mkdir plugins && cp '%s' plugins/idem.so && ln -s '%s' plugins/",
               server->folder, IDEM_TEST_PLUGIN, IDEM_TEST_CRASHPOINT) != 0)

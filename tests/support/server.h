@@ -35,6 +35,9 @@ const char *server_folder(const struct server *server);
 unsigned int server_port(const struct server *server);
 long server_pid(const struct server *server);
 
+/* A TCP port of 127.0.0.1 that nobody listens on. */
+unsigned int server_free_port(void);
+
 /* Runs build/sql/<name> through the mariadb client as root, with extra client options (or ""). The
    exit code; what it printed goes to ret_output (at most room bytes with the NUL), if not NULL. */
 int server_run_sql_file(const struct server *server, const char *name, const char *client_options,
