@@ -115,8 +115,12 @@ void report_skipped(const char *id, const char *why);
 void report_finish(void);
 
 /* --- servers with a past --- */
-/* A server with `days` past days, today and tomorrow, all empty, and the hand-written tables. */
+/* A server with `days` past days, today and tomorrow, all empty, and the hand-written tables. Its clock
+   stands still at noon. */
 struct server *server_with_days(unsigned int days);
+
+/* Moves that clock to another hour of today (UTC). */
+void set_hour(MYSQL *sql, int hour);
 
 /* Fills each day from `from` to `to` days ago with `keys` finished records, and the hand-written
    table with the same when `peers`. old_key() is the name of the i-th. */

@@ -54,8 +54,15 @@ int main(int argc, char **argv)
     }
     if (wanted("B1"))
         bench_transactions(loaded);
-    if (wanted("B2"))
+    if (wanted("B2")) {
+        MYSQL *sql = server_connect(loaded);
+
         bench_first_claim(loaded, "30 days", true);
+        set_hour(sql, 23);
+        bench_first_claim(loaded, "30 days, near midnight", false);
+        set_hour(sql, 12);
+        mysql_close(sql);
+    }
     if (wanted("B3"))
         bench_replay(loaded);
     if (wanted("B5"))

@@ -24,7 +24,8 @@ if [ "${1:-}" = --in-namespace ]; then
     exec "$build/tests/bench" $netem "$@"
 fi
 
-cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+      -DIDEM_TEST_CLOCK=ON >/dev/null
 ninja -C "$build" bench >/dev/null
 echo "bench: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
      "$(mariadbd --version | sed 's/.*Ver //')"

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include <mysql.h>
+#include <mysqld_error.h>
 
 #define PAYMENTS 500
 #define CLIENTS 8
@@ -48,22 +49,28 @@ static MYSQL *dial(void)
     return sql;
 }
 
-/* Runs one statement and copies the first value of its answer. */
-static void ask(MYSQL *sql, char *ret_value, size_t room, const char *statement)
+/* Runs one statement and copies the first value of its answer. False: the server has rolled the
+   transaction back, start it again (1020: as it does from 11.6 on when the row has changed since).
+ */
+static bool ask(MYSQL *sql, char *ret_value, size_t room, const char *statement)
 {
     MYSQL_RES *result;
 
-    if (mysql_query(sql, statement) != 0)
+    if (mysql_query(sql, statement) != 0) {
+        if (mysql_errno(sql) == ER_CHECKREAD || mysql_errno(sql) == ER_LOCK_DEADLOCK)
+            return false;
         die(sql, statement);
+    }
     result = mysql_store_result(sql);
     if (result == NULL)
-        return;
+        return true;
     if (ret_value != NULL) {
         MYSQL_ROW row = mysql_fetch_row(result);
 
         snprintf(ret_value, room, "%s", row != NULL && row[0] != NULL ? row[0] : "");
     }
     mysql_free_result(result);
+    return true;
 }
 
 static bool happens(struct client *client, int percent)
@@ -78,16 +85,17 @@ static void cut(struct client *client)
     atomic_fetch_add(&crashed, 1);
 }
 
-static void charge(MYSQL *sql, int payment)
+static bool charge(MYSQL *sql, int payment)
 {
     char statement[128];
 
     snprintf(statement, sizeof(statement), "INSERT INTO demo.charge (payment) VALUES (%d)",
              payment);
-    ask(sql, NULL, 0, statement);
+    if (!ask(sql, NULL, 0, statement))
+        return false;
     snprintf(statement, sizeof(statement), "UPDATE demo.account SET balance = balance - %d",
              AMOUNT);
-    ask(sql, NULL, 0, statement);
+    return ask(sql, NULL, 0, statement);
 }
 
 /* One delivery of one payment request, as the service sees it. */
@@ -99,15 +107,16 @@ static enum outcome deliver(struct client *client, int payment)
     if (with_idem) {
         snprintf(statement, sizeof(statement),
                  "SELECT idem_begin('payment', 'pay-%d', '{\"amount\":%d}')", payment, AMOUNT);
-        ask(client->sql, answer, sizeof(answer), statement);
-        if (strstr(answer, "\"IN_PROGRESS\"") != NULL)
+        if (!ask(client->sql, answer, sizeof(answer), statement) ||
+            strstr(answer, "\"IN_PROGRESS\"") != NULL)
             return BUSY;
         if (strstr(answer, "\"DONE\"") != NULL)
             return happens(client, ANSWER_LOST) ? (atomic_fetch_add(&lost, 1), NO_ANSWER) : DONE;
     } else {
         ask(client->sql, NULL, 0, "START TRANSACTION");
     }
-    charge(client->sql, payment);
+    if (!charge(client->sql, payment))
+        return BUSY;
     if (happens(client, CRASH_BEFORE_COMMIT)) {
         cut(client);
         return NO_ANSWER;
@@ -115,9 +124,10 @@ static enum outcome deliver(struct client *client, int payment)
     if (with_idem) {
         snprintf(statement, sizeof(statement),
                  "SELECT idem_commit('payment', 'pay-%d', '{\"receipt\":%d}')", payment, payment);
-        ask(client->sql, answer, sizeof(answer), statement);
-    } else {
-        ask(client->sql, NULL, 0, "COMMIT");
+        if (!ask(client->sql, answer, sizeof(answer), statement))
+            return BUSY;
+    } else if (!ask(client->sql, NULL, 0, "COMMIT")) {
+        return BUSY;
     }
     if (happens(client, CRASH_AFTER_COMMIT)) {
         cut(client);
