@@ -54,6 +54,7 @@ main: BEGIN
     DECLARE v_on_expiry TINYINT UNSIGNED;
     DECLARE v_row_day DATE;
     DECLARE v_bound BOOLEAN;
+    DECLARE v_look LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(128);
 
     again: LOOP
@@ -75,14 +76,16 @@ main: BEGIN
                 -- Perhaps by a claim that is about to meet the record in another day, maybe this
                 -- session's own, and goes back then: that record is the duplicate. No plain read:
                 -- it would open the caller's snapshot.
-                SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-                    SELECT r.created_on INTO v_row_day
-                      FROM JSON_TABLE(COALESCE(idem_look_days(in_scope, in_key, SUBSTRING(in_met, 6)), '[]'),
-                                      '$[*]' COLUMNS (day DATE PATH '$')) d
-                      STRAIGHT_JOIN idem.record r
-                     WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
-                     LIMIT 1
-                      LOCK IN SHARE MODE;
+                SET v_look = idem_look_days(in_scope, in_key, SUBSTRING(in_met, 6));
+                IF v_look IS NOT NULL THEN
+                    SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                        SELECT r.created_on INTO v_row_day
+                          FROM JSON_TABLE(v_look, '$[*]' COLUMNS (day DATE PATH '$')) d
+                          STRAIGHT_JOIN idem.record r
+                         WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
+                         LIMIT 1
+                          LOCK IN SHARE MODE;
+                END IF;
                 IF v_row_day IS NULL AND in_met <> 'lock' AND idem_claim_day() <> SUBSTRING(in_met, 6)
                    AND v_tries < 8 THEN
                     LEAVE judge;
