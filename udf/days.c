@@ -46,27 +46,28 @@ bool idem_days_open(int64_t *ret_day)
     return false;
 }
 
-bool idem_days_next(const struct idem_catalog *catalog, int64_t own, uint64_t hash, size_t *at,
-                    int64_t *ret_day)
+const struct idem_day *idem_days_next(const struct idem_catalog *catalog, int64_t own,
+                                      uint64_t hash, size_t *at)
 {
     int64_t last = idem_clock_today(idem_settings_partitions_ahead());
+    const struct idem_day *found = NULL;
     uint64_t spared = 0;
-    bool found = false;
     size_t count;
     const struct idem_day *days = idem_catalog_days(catalog, &count);
 
     if (last < own)
         last = own;
-    while (!found && *at < count) {
+    while (found == NULL && *at < count) {
         const struct idem_day *day = &days[count - ++*at];
 
         if (day->number > last || day->number == own)
             continue;
-        found = idem_sealed_maybe(day->filter, hash);
-        spared += !found;
-        *ret_day = day->number;
+        if (idem_sealed_maybe(day->filter, hash))
+            found = day;
+        else
+            spared++;
     }
-    idem_sealed_count(spared, found);
+    idem_sealed_count(spared, found != NULL);
     return found;
 }
 

@@ -19,11 +19,11 @@
    which names the day, when the catalog lists none. */
 bool idem_days_open(int64_t *ret_day);
 
-/* The live days up to today (or up to `own`, if that is later), other than `own`, whose filter does
-   not rule out the key with this hash, newest first. *at starts as 0 and remembers the place; false
-   when there is no more. */
-bool idem_days_next(const struct idem_catalog *catalog, int64_t own, uint64_t hash, size_t *at,
-                    int64_t *ret_day);
+/* The next of the live days up to today (or up to `own`, if that is later), other than `own`, whose
+   filter does not rule out the key with this hash, newest first. *at starts as 0 and remembers the
+   place; NULL when there is no more. */
+const struct idem_day *idem_days_next(const struct idem_catalog *catalog, int64_t own,
+                                      uint64_t hash, size_t *at);
 
 /* True while tomorrow may already hold records: from a server whose clock is ahead. */
 bool idem_days_near_midnight(int64_t now_us);

@@ -25,6 +25,9 @@ extern MYSQL_THD _current_thd(void) __attribute__((weak));
 extern int thd_binlog_format(const MYSQL_THD thd) __attribute__((weak));
 #define BINLOG_FORMAT_STMT 1 /* sql/handler.h */
 
+#define OPTION_NOT_AUTOCOMMIT (1LL << 19)
+#define OPTION_BEGIN (1LL << 20)
+
 /* enum_tx_isolation, sql/handler.h. */
 #define ISO_READ_COMMITTED 1
 #define ISO_REPEATABLE_READ 2
@@ -302,4 +305,10 @@ bool idem_session_logs_statements(void)
     /* Not to be known: treated as the worse of the two. */
     return _current_thd == NULL || thd_binlog_format == NULL ||
            thd_binlog_format(_current_thd()) == BINLOG_FORMAT_STMT;
+}
+
+bool idem_session_keeps_snapshot(void)
+{
+    return _current_thd == NULL ||
+           thd_test_options(_current_thd(), OPTION_BEGIN | OPTION_NOT_AUTOCOMMIT) != 0;
 }

@@ -65,15 +65,15 @@ static bool fill(const struct idem_catalog *catalog, int64_t own, uint64_t hash,
                  size_t *ret_length)
 {
     size_t length = 0, at = 0;
-    int64_t day;
+    const struct idem_day *day;
 
-    while (idem_days_next(catalog, own, hash, &at, &day)) {
+    while ((day = idem_days_next(catalog, own, hash, &at)) != NULL) {
         if (!make_room(list, length + ENTRY + 2))
             return false;
         list->text[length] = length == 0 ? '[' : ',';
         length++;
         list->text[length++] = '"';
-        idem_clock_date(day, list->text + length);
+        idem_clock_date(day->number, list->text + length);
         length += IDEM_DATE_LENGTH;
         list->text[length++] = '"';
     }

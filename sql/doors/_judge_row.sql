@@ -22,6 +22,7 @@ BEGIN
         -- @include core/look.part.sql
         --   ROUTINE='claim'
         --   WAIT_MS=in_wait_ms
+        --   AFRESH=BEGIN END;
     END;
     SELECT v_state AS state, v_token AS token, v_attempt AS attempt, v_result AS result,
            IF(v_state = 'RECLAIMED', NULL, v_error) AS error, v_checkpoint AS checkpoint,

@@ -62,6 +62,7 @@ main: BEGIN
                 -- @include core/look.part.sql
                 --   ROUTINE='begin'
                 --   WAIT_MS=NULL
+                --   AFRESH=ROLLBACK AND NO CHAIN NO RELEASE; START TRANSACTION;
                 IF v_state NOT IN ('CLAIMED', 'RECLAIMED') THEN
                     -- Commit: the policy may just have made a lapsed lease FAILED or UNKNOWN, and that is
                     -- answered.
