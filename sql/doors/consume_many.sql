@@ -15,12 +15,14 @@ retry_after_ms, observed. Errors as in consume(); roll back after one.
 
 Example: CALL idem.consume_many(''billing'', ''["evt-1", {"id": "evt-2", "payload": {"n": 1}}]'');
 '
-main: BEGIN
+BEGIN
     DECLARE v_events LONGTEXT CHARACTER SET utf8mb4 DEFAULT '';
     DECLARE v_day DATE;
     DECLARE v_now DATETIME(6);
     DECLARE v_met VARCHAR(64) DEFAULT NULL;
-    DECLARE v_bad, v_alone INT;
+    DECLARE v_bad, v_alone_count, v_together INT;
+    DECLARE v_alone TEXT;
+    DECLARE v_answer LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[]';
 
     IF NOT @@in_transaction THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52006,
@@ -37,23 +39,28 @@ main: BEGIN
     END IF;
     SET v_day = idem_claim_day(),
         v_now = TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
-    SELECT COALESCE(SUM(COALESCE(x.id_type NOT IN ('STRING', 'INTEGER', 'DOUBLE'), TRUE)), 0),
-           COALESCE(SUM(SUBSTRING(idem_claim_plan('consume', @@character_set_results, USER(), in_consumer,
-                                                  in_consumer, x.id, x.payload, NULL), 83, 1) <> 'i'), 0)
-      INTO v_bad, v_alone
-      FROM (SELECT e.i, IF(e.is_object, JSON_EXTRACT(e.event, '$.payload'), NULL) AS payload,
-                   JSON_TYPE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id_type,
-                   JSON_UNQUOTE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id
-              FROM (SELECT t.i, t.event, JSON_TYPE(t.event) = 'OBJECT' AS is_object
-                      FROM JSON_TABLE(v_events, '$[*]' COLUMNS (i FOR ORDINALITY, event JSON PATH '$')) t) e) x;
+    -- The list of those that have to be taken alone; not cut off, whatever the session has set.
+    SET STATEMENT group_concat_max_len = 1048576 FOR
+        SELECT COALESCE(SUM(COALESCE(x.id_type NOT IN ('STRING', 'INTEGER', 'DOUBLE'), TRUE)), 0),
+               COUNT(*),
+               COALESCE(GROUP_CONCAT(IF(SUBSTRING(idem_claim_plan('consume', @@character_set_results,
+                                                                  USER(), in_consumer, in_consumer, x.id,
+                                                                  x.payload, NULL), 83, 1) = 'i',
+                                        NULL, x.i)), '')
+          INTO v_bad, v_together, v_alone
+          FROM
+          -- @include core/events.part.sql
+          ;
     IF v_bad > 0 THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
             MESSAGE_TEXT = 'idem.consume_many: an event must be an id or {"id": ..., "payload": ...}';
     END IF;
 
-    -- All at once where no other day can have any of the keys (and it is not near midnight): the insert of
-    -- take.part.sql for each, in one statement that takes all of them or none.
-    IF v_alone = 0 THEN
+    -- All at once where no other day can have the key (and it is not near midnight): the insert of
+    -- take.part.sql for each, in one statement that takes all of them or none. None: somebody has one.
+    SET v_alone_count = IF(v_alone = '', 0, LENGTH(v_alone) - LENGTH(REPLACE(v_alone, ',', '')) + 1),
+        v_together = v_together - v_alone_count;
+    IF v_together > 1 THEN
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1062, 1526 SET v_met = 'one';
             DECLARE CONTINUE HANDLER FOR 1205
@@ -69,75 +76,66 @@ main: BEGIN
                                          created_at, updated_at, finished_at)
                 SELECT in_consumer, x.id, v_day, in_consumer, 1, 1, idem_token(), CONNECTION_ID(),
                        idem_epoch(), USER(), idem_payload_hash(x.payload), v_now, v_now, v_now
-                  FROM (SELECT e.i, IF(e.is_object, JSON_EXTRACT(e.event, '$.payload'), NULL) AS payload,
-                               JSON_TYPE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id_type,
-                               JSON_UNQUOTE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id
-                          FROM (SELECT t.i, t.event, JSON_TYPE(t.event) = 'OBJECT' AS is_object
-                                  FROM JSON_TABLE(v_events, '$[*]' COLUMNS (i FOR ORDINALITY, event JSON PATH '$')) t) e) x;
+                  FROM
+                  -- @include core/events.part.sql
+                 WHERE NOT FIND_IN_SET(x.i, v_alone);
         END;
         IF v_met IS NULL AND idem_claim_day() <> v_day THEN
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,
                 MESSAGE_TEXT = 'idem.consume_many: the day ended during the call; roll back and try again';
         END IF;
-        IF v_met IS NULL THEN
-            SELECT x.id AS event_id, idem_count('NEW') AS state, NULL AS first_seen,
-                   NULL AS retry_after_ms, NULL AS observed
-              FROM (SELECT e.i, IF(e.is_object, JSON_EXTRACT(e.event, '$.payload'), NULL) AS payload,
-                           JSON_TYPE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id_type,
-                           JSON_UNQUOTE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id
-                      FROM (SELECT t.i, t.event, JSON_TYPE(t.event) = 'OBJECT' AS is_object
-                              FROM JSON_TABLE(v_events, '$[*]' COLUMNS (i FOR ORDINALITY, event JSON PATH '$')) t) e) x
-             ORDER BY x.i;
-            LEAVE main;
-        END IF;
     END IF;
 
-    -- One by one.
-    BEGIN
-        DECLARE v_answer LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[';
-        DECLARE v_id, v_payload LONGBLOB;
-        DECLARE v_state, v_observed VARCHAR(16);
-        DECLARE v_token, v_retry_after_ms BIGINT UNSIGNED;
-        DECLARE v_attempt INT UNSIGNED;
-        DECLARE v_result, v_error, v_checkpoint LONGTEXT CHARACTER SET utf8mb4;
-        DECLARE v_first_seen, v_finished_at, v_owner_since DATETIME(6);
-        DECLARE v_owner VARCHAR(384) CHARACTER SET utf8mb4;
-        DECLARE i, v_count INT;
-        DECLARE c_events CURSOR FOR
-            SELECT x.id, x.payload
-              FROM (SELECT e.i, IF(e.is_object, JSON_EXTRACT(e.event, '$.payload'), NULL) AS payload,
-                           JSON_TYPE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id_type,
-                           JSON_UNQUOTE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id
-                      FROM (SELECT t.i, t.event, JSON_TYPE(t.event) = 'OBJECT' AS is_object
-                              FROM JSON_TABLE(v_events, '$[*]' COLUMNS (i FOR ORDINALITY, event JSON PATH '$')) t) e) x
-             ORDER BY x.i;
+    -- The rest one by one.
+    IF v_together = 1 OR v_met IS NOT NULL THEN
+        SET v_alone = NULL, v_alone_count = v_alone_count + v_together;
+    END IF;
+    IF v_alone_count > 0 THEN
+        BEGIN
+            DECLARE v_id, v_payload LONGBLOB;
+            DECLARE v_state, v_observed VARCHAR(16);
+            DECLARE v_token, v_retry_after_ms BIGINT UNSIGNED;
+            DECLARE v_attempt, v_i INT UNSIGNED;
+            DECLARE v_result, v_error, v_checkpoint LONGTEXT CHARACTER SET utf8mb4;
+            DECLARE v_first_seen, v_finished_at, v_owner_since DATETIME(6);
+            DECLARE v_owner VARCHAR(384) CHARACTER SET utf8mb4;
+            DECLARE c_events CURSOR FOR
+                SELECT x.i, x.id, x.payload
+                  FROM
+                  -- @include core/events.part.sql
+                 WHERE COALESCE(FIND_IN_SET(x.i, v_alone), TRUE) -- NULL: all
+                 ORDER BY x.i;
 
-        SET v_count = JSON_LENGTH(v_events), i = 0;
-        OPEN c_events;
-        WHILE i < v_count DO
-            FETCH c_events INTO v_id, v_payload;
-            CALL idem._take('consume', in_consumer, in_consumer, v_id, v_payload, v_token, v_met);
-            SET v_state = 'NEW', v_first_seen = NULL, v_retry_after_ms = NULL, v_observed = NULL;
-            IF v_met IS NOT NULL THEN
-                CALL idem._judge('consume', in_consumer, in_consumer, v_id, v_payload, NULL, v_met,
-                                 v_state, v_token, v_attempt, v_result, v_error, v_checkpoint,
-                                 v_first_seen, v_finished_at, v_retry_after_ms, v_owner, v_owner_since,
-                                 v_observed);
-            END IF;
-            SET v_answer = CONCAT(v_answer, IF(i > 0, ',', ''),
-                                  JSON_OBJECT('i', i, 'e', CONVERT(v_id USING utf8mb4), 's', v_state,
-                                              'f', v_first_seen, 'r', v_retry_after_ms,
-                                              'o', v_observed)),
-                i = i + 1;
-        END WHILE;
-        CLOSE c_events;
-        SELECT t.event_id, t.state, t.first_seen, t.retry_after_ms, t.observed
-          FROM JSON_TABLE(CONCAT(v_answer, ']'), '$[*]'
-                   COLUMNS (i INT PATH '$.i', event_id VARCHAR(255) PATH '$.e',
-                            state VARCHAR(16) PATH '$.s', first_seen DATETIME(6) PATH '$.f',
-                            retry_after_ms BIGINT UNSIGNED PATH '$.r',
-                            observed VARCHAR(16) PATH '$.o')) t
-         ORDER BY t.i;
-    END;
+            SET v_answer = '[';
+            OPEN c_events;
+            WHILE v_alone_count > 0 DO
+                FETCH c_events INTO v_i, v_id, v_payload;
+                CALL idem._take('consume', in_consumer, in_consumer, v_id, v_payload, v_token, v_met);
+                SET v_state = 'NEW', v_first_seen = NULL, v_retry_after_ms = NULL, v_observed = NULL;
+                IF v_met IS NOT NULL THEN
+                    CALL idem._judge('consume', in_consumer, in_consumer, v_id, v_payload, NULL, v_met,
+                                     v_state, v_token, v_attempt, v_result, v_error, v_checkpoint,
+                                     v_first_seen, v_finished_at, v_retry_after_ms, v_owner,
+                                     v_owner_since, v_observed);
+                END IF;
+                SET v_answer = CONCAT(v_answer, IF(v_answer = '[', '', ','),
+                                      JSON_OBJECT('i', v_i, 's', v_state, 'f', v_first_seen,
+                                                  'r', v_retry_after_ms, 'o', v_observed)),
+                    v_alone_count = v_alone_count - 1;
+            END WHILE;
+            CLOSE c_events;
+            SET v_answer = CONCAT(v_answer, ']');
+        END;
+    END IF;
+    SELECT x.id AS event_id, COALESCE(t.state, idem_count('NEW')) AS state, t.first_seen,
+           t.retry_after_ms, t.observed
+      FROM
+      -- @include core/events.part.sql
+      LEFT JOIN JSON_TABLE(v_answer, '$[*]'
+                    COLUMNS (i INT PATH '$.i', state VARCHAR(16) PATH '$.s',
+                             first_seen DATETIME(6) PATH '$.f',
+                             retry_after_ms BIGINT UNSIGNED PATH '$.r',
+                             observed VARCHAR(16) PATH '$.o')) t ON t.i = x.i
+     ORDER BY x.i;
 END$$
 DELIMITER ;

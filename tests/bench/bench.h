@@ -115,8 +115,8 @@ void report_skipped(const char *id, const char *why);
 void report_finish(void);
 
 /* --- servers with a past --- */
-/* A server with `days` past days, today and tomorrow, all empty, and the hand-written tables. Its clock
-   stands still at noon. */
+/* A server with `days` past days, today and tomorrow, all empty, and the hand-written tables. Its
+   clock stands still at noon. */
 struct server *server_with_days(unsigned int days);
 
 /* Moves that clock to another hour of today (UTC). */
