@@ -203,6 +203,53 @@ static void a_batch_of_events_is_answered_in_order(void **state)
     run(s1, "ROLLBACK");
 }
 
+/* A key that was finished lately is looked for before it is inserted. */
+static void a_replay_takes_no_lock(void **state)
+{
+    (void)state;
+    EACH_DOOR(door)
+    {
+        const char *key = fresh_key("unlocked");
+
+        claim(s1, door, "'pay'", key, "NULL");
+        assert_int_equal(finish(s1, door, "'pay'", key, "NULL", "'{\"ok\":1}'"), 0);
+        run(s2, "BEGIN");
+        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").result, "{\"ok\":1}");
+        run(s1,
+            "SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE idem.record "
+            "SET updated_at = updated_at + INTERVAL 1 SECOND WHERE scope = '' AND idem_key = %s",
+            key);
+        run(s2, "ROLLBACK");
+    }
+}
+
+static void a_finish_that_is_not_committed_is_no_replay(void **state)
+{
+    static const char *const isolations[] = {"READ UNCOMMITTED", "READ COMMITTED",
+                                             "REPEATABLE READ", "SERIALIZABLE"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(isolations); i++) {
+        EACH_DOOR(door)
+        {
+            const char *key = fresh_key("uncommitted");
+
+            run(s2, "SET SESSION TRANSACTION ISOLATION LEVEL %s", isolations[i]);
+            run(s1, "BEGIN");
+            claim(s1, door, "'pay'", key, "NULL");
+            assert_int_equal(finish(s1, door, "'pay'", key, "NULL", "'{\"ok\":1}'"), 0);
+            assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
+            assert_string_equal(begin(s2, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
+            run(s1, "ROLLBACK");
+            assert_string_equal(begin(s2, door, "'pay'", key, "NULL").state, "CLAIMED");
+            expect_text(s2, "1", "SELECT @@in_transaction");
+            assert_int_equal(commit(s2, door, "'pay'", key, "NULL", "'{\"ok\":2}'"), 0);
+            assert_string_equal(claim(s1, door, "'pay'", key, "NULL").result, "{\"ok\":2}");
+        }
+    }
+    run(s2, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+}
+
 static void begin_and_commit_are_one_call_each(void **state)
 {
     (void)state;
@@ -299,6 +346,8 @@ int main(void)
         cmocka_unit_test_teardown(peek_claims_nothing, fixture_settle),
         cmocka_unit_test_teardown(an_event_is_new_once_for_each_consumer, fixture_settle),
         cmocka_unit_test_teardown(a_batch_of_events_is_answered_in_order, fixture_settle),
+        cmocka_unit_test_teardown(a_replay_takes_no_lock, fixture_settle),
+        cmocka_unit_test_teardown(a_finish_that_is_not_committed_is_no_replay, fixture_settle),
         cmocka_unit_test_teardown(begin_and_commit_are_one_call_each, fixture_settle),
         cmocka_unit_test_teardown(commit_of_a_stale_worker_is_refused_and_rolled_back,
                                   fixture_settle),

@@ -169,6 +169,28 @@ static void day_goes_back_for_no_thread_while_the_clock_jitters_at_midnight(void
     }
 }
 
+static void datetime_names_each_microsecond(void **state)
+{
+    static const struct {
+        int64_t us;
+        const char *text;
+    } rows[] = {
+        {0, "1970-01-01 00:00:00.000000"},
+        {1, "1970-01-01 00:00:00.000001"},
+        {DAY * US_PER_DAY - 1, "2026-02-28 23:59:59.999999"},
+        {DAY * US_PER_DAY + INT64_C(3723000042), "2026-03-01 01:02:03.000042"},
+        {INT64_C(1709208000000000), "2024-02-29 12:00:00.000000"},
+        {INT64_C(253402300799999999), "9999-12-31 23:59:59.999999"},
+    };
+    char text[IDEM_DATETIME_LENGTH + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        idem_clock_datetime(rows[i].us, text);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup(jump_within_the_partitions_is_kept_and_beyond_them_forgotten,
                                forget),
         cmocka_unit_test_setup(date_is_the_gregorian_utc_day, forget),
+        cmocka_unit_test_setup(datetime_names_each_microsecond, forget),
         cmocka_unit_test_setup(tokens_of_many_threads_strictly_grow_and_never_meet, forget),
         cmocka_unit_test_setup(day_goes_back_for_no_thread_while_the_clock_jitters_at_midnight,
                                forget),

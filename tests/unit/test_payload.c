@@ -459,6 +459,29 @@ static void cut_or_damaged_payload_is_another_payload(void **state)
     }
 }
 
+static void a_result_is_json_of_so_many_levels_whatever_it_means(void **state)
+{
+    static const struct {
+        const char *text;
+        enum idem_json_status status;
+    } rows[] = {
+        {"null", IDEM_JSON_OK},
+        {" {\"a\":1,\"a\":2} ", IDEM_JSON_OK}, /* no single meaning, but JSON */
+        {"1e9999999999999999", IDEM_JSON_OK},
+        {"[[1]]", IDEM_JSON_OK},
+        {"[[[1]]]", IDEM_JSON_DEEP},
+        {"[1,]", IDEM_JSON_INVALID},
+        {"1 2", IDEM_JSON_INVALID},
+        {"", IDEM_JSON_INVALID},
+        {"\"\xed\xa0\x80\"", IDEM_JSON_INVALID}, /* half a surrogate in CESU-8 */
+        {"\"\xff\"", IDEM_JSON_INVALID},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(idem_json_check(rows[i].text, strlen(rows[i].text), 2), rows[i].status);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +489,7 @@ int main(void)
         cmocka_unit_test(hash_is_fixed_for_stored_records),
         cmocka_unit_test(case_22_payload_without_a_single_meaning_has_no_hash),
         cmocka_unit_test(case_22_depth_counts_up_to_the_limit_and_not_beyond),
+        cmocka_unit_test(a_result_is_json_of_so_many_levels_whatever_it_means),
         cmocka_unit_test(spelling_never_counts_and_meaning_always_does),
         cmocka_unit_test(cut_or_damaged_payload_is_another_payload),
     };
