@@ -5,11 +5,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct idem_text {
     const char *bytes; /* NULL is SQL NULL */
     size_t length;
 };
+
+/* False for NULL. */
+static inline bool idem_text_is(struct idem_text text, const char *word)
+{
+    return text.bytes != NULL && text.length == strlen(word) &&
+           memcmp(text.bytes, word, text.length) == 0;
+}
 
 /* 1-64 bytes of biz_type (said as consumer when routine begins with "consume") and 1-255 of key,
    valid UTF-8, not blank; only ASCII when client_charset is neither utf8 nor binary nor NULL. False

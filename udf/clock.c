@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#define US_PER_DAY (INT64_C(86400) * 1000000)
-
 static atomic_int_least64_t test_us;
 static atomic_int_least64_t newest_day;
 static atomic_uint_least64_t last_token;
@@ -32,7 +30,7 @@ void idem_clock_set(int64_t us)
 
 int64_t idem_clock_today(int64_t ahead)
 {
-    int64_t day = idem_clock_us() / US_PER_DAY;
+    int64_t day = idem_clock_us() / IDEM_DAY_US;
     int64_t newest = atomic_load(&newest_day);
 
     /* Raised before the caller inserts: whoever inserts into an older day afterwards has read the

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define IDEM_DAY_US (INT64_C(86400) * 1000000)
 #define IDEM_DATE_LENGTH 10     /* YYYY-MM-DD */
 #define IDEM_DATETIME_LENGTH 26 /* YYYY-MM-DD HH:MM:SS.ffffff */
 

@@ -7,8 +7,6 @@
 #include "raise.h"
 #include "settings.h"
 
-#define US_PER_DAY (INT64_C(86400) * 1000000)
-
 /* False when today is not live, or sealed with no later day to go to. */
 static bool find_open(int64_t today, int64_t *ret_day)
 {
@@ -73,5 +71,5 @@ const struct idem_day *idem_days_next(const struct idem_catalog *catalog, int64_
 
 bool idem_days_near_midnight(int64_t now_us)
 {
-    return now_us % US_PER_DAY >= US_PER_DAY - IDEM_DAYS_SKEW_US;
+    return now_us % IDEM_DAY_US >= IDEM_DAY_US - IDEM_DAYS_SKEW_US;
 }

@@ -2,26 +2,15 @@
 /* Asking the server about Galera. */
 #include "galera.h"
 
-#include <my_config.h>
-
-#include <mysql.h>
-#include <mysql/plugin.h>
-
 #include "raise.h"
+#include "server_internals.h"
 
-/* Exported by the server; no public header names them. Weak: a server built without Galera has
-   none. install/library.sql refuses a node on which they do not answer. WSREP_ON_: wsrep_on is ON
+/* Exported like those of server_internals.h; a server built without Galera has none.
+   install/library.sql refuses a node on which they do not answer. WSREP_ON_: wsrep_on is ON
    globally and a provider is loaded. session_is_on: and it is ON in that session. */
-extern MYSQL_THD _current_thd(void) __attribute__((weak));
 extern my_bool WSREP_ON_ __attribute__((weak));
 extern my_bool session_is_on(const MYSQL_THD thd) __asm__("wsrep_on") __attribute__((weak));
-extern int thd_binlog_format(const MYSQL_THD thd) __attribute__((weak));
 extern long long wsrep_thd_transaction_id(const MYSQL_THD thd) __attribute__((weak));
-
-/* sql/sql_class.h, sql/log_event.h. Tests with open transactions that are aborted guard them. */
-#define OPTION_NOT_AUTOCOMMIT (1LL << 19)
-#define OPTION_BEGIN (1LL << 20)
-#define BINLOG_FORMAT_ROW 2
 
 static bool is_node(void)
 {

@@ -12,25 +12,7 @@
 
 #include "gate.h"
 #include "raise.h"
-
-/* sql/sql_class.h; the public headers do not name it. A test with SET sql_log_bin=0 guards it. */
-#define OPTION_BIN_LOG (1LL << 18)
-
-/* Exported by the server, and used by its own plugins; no public header names it. Weak: without it
-   a kill is noticed one nested command later. */
-extern MYSQL_THD _current_thd(void) __attribute__((weak));
-
-/* What InnoDB asks before it writes a row; the format in force, BINLOG_FORMAT_UNSPEC without a
- * binlog. */
-extern int thd_binlog_format(const MYSQL_THD thd) __attribute__((weak));
-#define BINLOG_FORMAT_STMT 1 /* sql/handler.h */
-
-#define OPTION_NOT_AUTOCOMMIT (1LL << 19)
-#define OPTION_BEGIN (1LL << 20)
-
-/* enum_tx_isolation, sql/handler.h. */
-#define ISO_READ_COMMITTED 1
-#define ISO_REPEATABLE_READ 2
+#include "server_internals.h"
 
 #define ER_UNKNOWN_SYSTEM_VARIABLE 1193
 #define ER_LOCK_DEADLOCK 1213

@@ -48,7 +48,8 @@ static bool look_around(int64_t day, uint64_t hash, bool trust_filters, bool *re
     *ret_elsewhere = false;
     if (!recent)
         *ret_likely = 0;
-    while ((other = idem_days_next(catalog, day, hash, &at)) != NULL) {
+    while ((!*ret_elsewhere || (trust_filters && *ret_likely == 0)) &&
+           (other = idem_days_next(catalog, day, hash, &at)) != NULL) {
         *ret_elsewhere = true;
         if (trust_filters && *ret_likely == 0 && other->filter != NULL)
             *ret_likely = other->number;
@@ -71,11 +72,6 @@ static bool hash_payload(struct idem_text payload, char *ret_hash, unsigned long
     }
     *ret_length = IDEM_HASH_LENGTH;
     return true;
-}
-
-static bool is_begin(struct idem_text routine)
-{
-    return routine.length == strlen("begin") && memcmp(routine.bytes, "begin", routine.length) == 0;
 }
 
 static bool plan(const UDF_ARGS *args, char *result, unsigned long *ret_length)
@@ -107,7 +103,7 @@ static bool plan(const UDF_ARGS *args, char *result, unsigned long *ret_length)
     /* One new key in ten has a wrong "maybe" in some of thirty days. The read would open the
        caller's snapshot for nothing then, and from 11.6 on that costs the caller 1020. begin starts
        afresh. */
-    trust_filters = is_begin(call.routine) || !idem_session_keeps_snapshot();
+    trust_filters = idem_text_is(call.routine, "begin") || !idem_session_keeps_snapshot();
     if (!look_around(day, hash, trust_filters, &elsewhere, &likely))
         return false;
     way = elsewhere || idem_days_near_midnight(now) || idem_galera_is_on() ? 'l' : 'i';

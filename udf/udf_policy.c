@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idem_policy(biz_type, field): one field of the policy in force, as a number: lease_seconds,
    observe, on_expiry (0 retry, 1 unknown, 2 fail). */
-#include <string.h>
-
 #include "catalog.h"
 #include "settings.h"
 #include "udf.h"
 
 IDEM_UDF_INTEGER(idem_policy, "idem_policy(biz_type, field)", 2, 2)
 
-static bool is(struct idem_text text, const char *name)
-{
-    return text.bytes != NULL && text.length == strlen(name) &&
-           memcmp(text.bytes, name, text.length) == 0;
-}
-
 static bool field_of(const struct idem_policy *policy, struct idem_text field, int64_t *ret_value)
 {
-    if (is(field, "observe")) {
+    if (idem_text_is(field, "observe")) {
         *ret_value = policy != NULL && policy->observe;
-    } else if (is(field, "on_expiry")) {
+    } else if (idem_text_is(field, "on_expiry")) {
         *ret_value = policy != NULL ? policy->on_expiry : IDEM_EXPIRY_RETRY;
-    } else if (is(field, "lease_seconds")) {
+    } else if (idem_text_is(field, "lease_seconds")) {
         if (policy != NULL && policy->lease_seconds >= 0)
             *ret_value = policy->lease_seconds;
         else

@@ -13,11 +13,6 @@
 
 IDEM_UDF_STRING(idem_refused, "idem_refused(verdict, scope, day, key)", 4, 4, VERDICT_MAX)
 
-static bool is(struct idem_text text, const char *name)
-{
-    return text.length == strlen(name) && memcmp(text.bytes, name, text.length) == 0;
-}
-
 char *idem_refused(UDF_INIT *initid, UDF_ARGS *args, char *result, unsigned long *length,
                    char *is_null, char *error)
 {
@@ -33,7 +28,8 @@ char *idem_refused(UDF_INIT *initid, UDF_ARGS *args, char *result, unsigned long
         idem_raise(IDEM_E_INVALID_ARGUMENT, "idem_refused: there is no such verdict");
         return NULL;
     }
-    if ((is(verdict, "DONE") || is(verdict, "FAILED") || is(verdict, "DUPLICATE")) &&
+    if ((idem_text_is(verdict, "DONE") || idem_text_is(verdict, "FAILED") ||
+         idem_text_is(verdict, "DUPLICATE")) &&
         scope.bytes != NULL && key.bytes != NULL && day_name.bytes != NULL &&
         idem_clock_parse_date(day_name.bytes, day_name.length, &day))
         idem_recent_note(idem_filter_hash(scope.bytes, scope.length, key.bytes, key.length), day);

@@ -37,8 +37,7 @@ static const struct act {
 static const struct act *act_of(struct idem_text routine)
 {
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
-        if (routine.bytes != NULL && routine.length == strlen(acts[i].routine) &&
-            memcmp(routine.bytes, acts[i].routine, routine.length) == 0)
+        if (idem_text_is(routine, acts[i].routine))
             return &acts[i];
     idem_raise(IDEM_E_INVALID_ARGUMENT, "idem_settle_plan: there is no such routine");
     return NULL;
@@ -92,8 +91,8 @@ static bool plan(const UDF_ARGS *args, char *result)
     if (args->args[5] != NULL) {
         if (!idem_udf_integer("idem_settle_plan", "token", args, 5, 0, UINT64_MAX, &token))
             return false;
-        if (token / 86400000000 <= DAY_MAX)
-            day = (int64_t)(token / 86400000000);
+        if (token / IDEM_DAY_US <= DAY_MAX)
+            day = (int64_t)(token / IDEM_DAY_US);
     }
     status = act->status == '2' && args->args[7] != NULL && !idem_udf_is_zero(args, 7)
                  ? '4'

@@ -18,10 +18,9 @@ static const char *state_of(const UDF_ARGS *args)
     static const char *const states[] = {NULL, "DONE", "FAILED", NULL, "RELEASED"};
     struct idem_text routine = idem_udf_text(args, 0), status = idem_udf_text(args, 1);
 
-    if (routine.length == strlen("renew") && memcmp(routine.bytes, "renew", routine.length) == 0)
+    if (idem_text_is(routine, "renew"))
         return "RENEWED";
-    if (routine.length == strlen("checkpoint") &&
-        memcmp(routine.bytes, "checkpoint", routine.length) == 0)
+    if (idem_text_is(routine, "checkpoint"))
         return "CHECKPOINTED";
     return status.length == 1 && *status.bytes >= '0' && *status.bytes <= '4'
                ? states[*status.bytes - '0']

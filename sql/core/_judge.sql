@@ -1,7 +1,7 @@
 -- The second half of the claim protocol: something stood in the way of take.part.sql.
 --   a day                      -> the record of the key: read it with a locking read (the snapshot may
 --                                 be older than the row) and judge biz_type, payload, state, lease
---   look and a day             -> finished lately, but _judge_row() did not find it so: take now
+--   look and a day             -> likely a replay, but look.part.sql did not find it so: take now
 --   lock and a day             -> somebody holds the key uncommitted: IN_PROGRESS, unless the record is
 --                                 in another day; if midnight passed since that day was read, the lock
 --                                 may belong to a look at yesterday: take once more

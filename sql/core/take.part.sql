@@ -9,7 +9,7 @@
     --   1062, a record in the table              -> v_met: the day of it
     --   1205, somebody holds the key uncommitted -> lock and the day tried
     --   1526, no partition, or the day is over   -> none and the day tried
-    --   finished lately, not tried               -> look and the day to look at
+    --   likely a replay, not tried                -> look and the day to look at
     --
     -- Every statement here is complete in itself, so no transaction of its own is needed and there is no
     -- transaction control: inside a transaction the claim lives and dies with it, in autocommit the
