@@ -109,8 +109,9 @@ BEGIN
         END LOOP;
         IF v_outcome = 'sealed' THEN
             BEGIN
-                DECLARE CONTINUE HANDLER FOR 1062 SET v_done = 0; -- another call was faster
-                DECLARE CONTINUE HANDLER FOR 1452 SET v_outcome = 'gone';
+                -- Another call was faster, or the day was dropped: seen below. 1020: and that was
+                -- after the read of the records.
+                DECLARE CONTINUE HANDLER FOR 1062, 1452, 1020 SET v_done = 0;
                 -- READ COMMITTED: the read of the records takes no locks.
                 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
                 INSERT INTO idem.sealed_day (day, `keys`, bytes, filter, sealed_at)
@@ -120,7 +121,10 @@ BEGIN
                                idem_filter_build(r.scope, r.idem_key, v_day) AS filter
                           FROM (SELECT 1 AS one) o LEFT JOIN idem.record r ON r.created_on = v_day) f;
             END;
-            SELECT MAX(s.`keys`) INTO v_keys FROM idem.sealed_day s WHERE s.day = v_day;
+            SELECT MAX(s.`keys`), CASE WHEN COUNT(s.day) THEN 'sealed' WHEN COUNT(*) THEN 'busy' ELSE 'gone' END
+              INTO v_keys, v_outcome
+              FROM idem.live_day l LEFT JOIN idem.sealed_day s ON s.day = l.day
+             WHERE l.day = v_day;
         END IF;
         SET v_answer = JSON_ARRAY_APPEND(v_answer, '$',
                                          JSON_OBJECT('day', v_day, 'outcome', v_outcome, 'keys', v_keys + 0));

@@ -333,6 +333,24 @@ static void two_sealers_make_one_filter(void **state)
     assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
 }
 
+/* The other seal is committed while this one has read the records and is about to store its own. */
+static void a_seal_that_was_faster_is_no_error(void **state)
+{
+    (void)state;
+    claim_and_finish(s1, fresh_key("first"));
+    clock_at(1, "12:00:00");
+    run(s1, "BEGIN");
+    run(s1,
+        "INSERT INTO idem.sealed_day SELECT '%s', 1, LENGTH(f.filter), f.filter, UTC_TIMESTAMP()"
+        " FROM (SELECT idem_filter_build(scope, idem_key, '%s') AS filter FROM idem.record) f",
+        day(0), day(0));
+    send_query(s2, "CALL idem.seal_days()");
+    wait_for_lock(s3);
+    run(s1, "COMMIT");
+    assert_int_equal(mysql_read_query_result(s2), 0);
+    assert_string_equal(read_outcome(s2, 0), "sealed");
+}
+
 /* A row of sealed_day for a day that still takes records, made by hand: it knows none of them. */
 static void a_filter_of_an_open_day_is_not_used(void **state)
 {
@@ -561,6 +579,7 @@ int main(void)
         SEAL_TEST(a_crash_between_mark_and_filter_is_finished_by_the_next_call),
         SEAL_TEST(a_server_killed_while_it_seals_forgets_nothing),
         SEAL_TEST(two_sealers_make_one_filter),
+        SEAL_TEST(a_seal_that_was_faster_is_no_error),
         SEAL_TEST(a_filter_of_an_open_day_is_not_used),
         SEAL_TEST(whatever_becomes_of_a_filter_the_key_is_found),
         SEAL_TEST(without_memory_days_are_probed),
