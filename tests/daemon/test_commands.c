@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idemd once, status and check: exit codes, option files, and what they name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "daemon.h"
-#include "server.h"
+#include "fixture.h"
 
-static struct server *server;
-static MYSQL *sql;
 static char output[65536];
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    sql = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(sql);
-    server_stop(server);
-    return 0;
-}
 
 #define AS_ROOT "--no-defaults -u root -S '%s' "
 
@@ -48,7 +22,7 @@ static const char *option_file(const char *name, mode_t mode, const char *format
     va_list arguments;
     FILE *file;
 
-    snprintf(path, sizeof(path), "%s/%s", server_folder(server), name);
+    snprintf(path, sizeof(path), "%s/%s", server_folder(fixture_server), name);
     file = fopen(path, "w");
     va_start(arguments, format);
     vfprintf(file, format, arguments);
@@ -61,45 +35,52 @@ static const char *option_file(const char *name, mode_t mode, const char *format
 static void once_runs_every_task_and_ends(void **state)
 {
     (void)state;
-    run(sql, "DELETE FROM idem.task");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+    run(s1, "DELETE FROM idem.task");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
+                     0);
     expect_text(
-        sql, "drop_expired,ensure_partitions,reap,seal_days",
+        s1, "drop_expired,ensure_partitions,reap,seal_days",
         "SELECT GROUP_CONCAT(name ORDER BY name) FROM idem.task WHERE succeeded_at IS NOT NULL");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(fixture_server)),
+                     0);
     expect_output("7 ahead of today");
 }
 
 static void defaults_of_the_server_do_not_matter(void **state)
 {
     (void)state;
-    run(sql, "SET GLOBAL autocommit = 0");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 0);
-    run(sql, "SET GLOBAL autocommit = 1");
+    run(s1, "SET GLOBAL autocommit = 0");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
+                     0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(fixture_server)),
+                     0);
+    run(s1, "SET GLOBAL autocommit = 1");
 }
 
 static void a_failed_task_is_exit_1_and_the_others_still_run(void **state)
 {
-    MYSQL *idle = server_connect(server);
+    MYSQL *idle = server_connect(fixture_server);
 
     (void)state;
-    run(sql, "SET GLOBAL idem_ddl_lock_wait_ms = 20");
-    set_clock(sql, "2040-01-01 12:00:00");
-    run(sql, "DELETE FROM idem.task");
+    run(s1, "SET GLOBAL idem_ddl_lock_wait_ms = 20");
+    set_clock(s1, "2040-01-01 12:00:00");
+    run(s1, "DELETE FROM idem.task");
     run(idle, "BEGIN");
     run(idle, "SELECT COUNT(*) FROM idem.record");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 1);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
+                     1);
     expect_output("52005");
-    expect_text(sql, "3", "SELECT COUNT(*) FROM idem.task WHERE succeeded_at IS NOT NULL");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 1);
+    expect_text(s1, "3", "SELECT COUNT(*) FROM idem.task WHERE succeeded_at IS NOT NULL");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(fixture_server)),
+                     1);
     expect_output("today has no partition");
     expect_output("ensure_partitions has never succeeded: idem.ensure_partitions: today has no");
     run(idle, "COMMIT");
     mysql_close(idle);
-    set_clock(sql, NULL);
-    run(sql, "SET GLOBAL idem_ddl_lock_wait_ms = 1000");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
+    set_clock(s1, NULL);
+    run(s1, "SET GLOBAL idem_ddl_lock_wait_ms = 1000");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
+                     0);
 }
 
 static void exit_codes_tell_usage_no_server_and_read_only_apart(void **state)
@@ -114,9 +95,10 @@ static void exit_codes_tell_usage_no_server_and_read_only_apart(void **state)
     assert_int_equal(idemd(output, sizeof(output), "--no-defaults -S /nowhere check"), 3);
     assert_int_equal(idemd(output, sizeof(output), "--help"), 0);
     assert_int_equal(idemd(output, sizeof(output), "--version"), 0);
-    run(sql, "SET GLOBAL read_only = 1");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 4);
-    run(sql, "SET GLOBAL read_only = 0");
+    run(s1, "SET GLOBAL read_only = 1");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
+                     4);
+    run(s1, "SET GLOBAL read_only = 0");
 }
 
 static void dry_run_says_and_does_nothing(void **state)
@@ -124,73 +106,79 @@ static void dry_run_says_and_does_nothing(void **state)
     char before[64];
 
     (void)state;
-    run(sql, "INSERT INTO idem.live_day (day, created_at)"
-             " VALUES (idem_today() - INTERVAL 3 DAY, '2026-01-01')");
-    snprintf(before, sizeof(before), "%s", value(sql, "CHECKSUM TABLE idem.task, idem.live_day"));
-    run(sql, "ALTER TABLE idem.record DROP PARTITION %s",
-        value(sql, "SELECT MAX(partition_name) FROM idem.day"));
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "--dry-run once", server_socket(server)),
-                     0);
+    run(s1, "INSERT INTO idem.live_day (day, created_at)"
+            " VALUES (idem_today() - INTERVAL 3 DAY, '2026-01-01')");
+    snprintf(before, sizeof(before), "%s", value(s1, "CHECKSUM TABLE idem.task, idem.live_day"));
+    run(s1, "ALTER TABLE idem.record DROP PARTITION %s",
+        value(s1, "SELECT MAX(partition_name) FROM idem.day"));
+    assert_int_equal(
+        idemd(output, sizeof(output), AS_ROOT "--dry-run once", server_socket(fixture_server)), 0);
     expect_output(": create\n");
     expect_output(": seal, unless it is busy\n");
     expect_output("0 expired leases");
-    expect_text(sql, "7", "SELECT COUNT(*) FROM idem.day WHERE day >= idem_today()");
-    assert_string_equal(before, value(sql, "CHECKSUM TABLE idem.task, idem.live_day"));
-    run(sql, "DELETE FROM idem.live_day WHERE day < idem_today()");
-    run(sql, "CALL idem.ensure_partitions()");
+    expect_text(s1, "7", "SELECT COUNT(*) FROM idem.day WHERE day >= idem_today()");
+    assert_string_equal(before, value(s1, "CHECKSUM TABLE idem.task, idem.live_day"));
+    run(s1, "DELETE FROM idem.live_day WHERE day < idem_today()");
+    run(s1, "CALL idem.ensure_partitions()");
 }
 
 static void case_44_check_names_every_missing_piece(void **state)
 {
     (void)state;
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 0);
-    run(sql, "DROP FUNCTION idem_payload_hash");
-    run(sql, "RENAME TABLE idem.policy TO idem.policy_gone");
-    run(sql, "DROP PROCEDURE idem.reap");
-    run(sql, "UPDATE idem.meta SET value = '0.0.9' WHERE name = 'version'");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 1);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(fixture_server)),
+                     0);
+    run(s1, "DROP FUNCTION idem_payload_hash");
+    run(s1, "RENAME TABLE idem.policy TO idem.policy_gone");
+    run(s1, "DROP PROCEDURE idem.reap");
+    run(s1, "UPDATE idem.meta SET value = '0.0.9' WHERE name = 'version'");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(fixture_server)),
+                     1);
     expect_output("FAIL  function idem_payload_hash is missing");
     expect_output("FAIL  table idem.policy: ");
     expect_output("FAIL  procedure idem.reap is missing");
     expect_output("FAIL  versions: ");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 3);
-    run(sql, "RENAME TABLE idem.policy_gone TO idem.policy");
-    server_run_sql_file(server, "install.sql", "", NULL, 0);
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
+                     3);
+    run(s1, "RENAME TABLE idem.policy_gone TO idem.policy");
+    server_run_sql_file(fixture_server, "install.sql", "", NULL, 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(fixture_server)),
+                     0);
 }
 
 static void case_44_check_works_without_plugin_and_schema(void **state)
 {
     (void)state;
-    server_run_sql_file(server, "uninstall.sql", "--init-command='SET @idem_drop_data = 1'", NULL,
-                        0);
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(server)), 1);
+    server_run_sql_file(fixture_server, "uninstall.sql", "--init-command='SET @idem_drop_data = 1'",
+                        NULL, 0);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "check", server_socket(fixture_server)),
+                     1);
     expect_output("function idem_claim is missing");
     expect_output("idem.so (not loaded), schema (incomplete)");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(server)), 3);
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "status", server_socket(fixture_server)),
+                     3);
     expect_output("Unknown database 'idem'");
 }
 
 static void an_operator_account_is_enough(void **state)
 {
     (void)state;
-    run(sql, "CREATE OR REPLACE USER idemd@localhost IDENTIFIED BY 's3cret'");
+    run(s1, "CREATE OR REPLACE USER idemd@localhost IDENTIFIED BY 's3cret'");
     assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' -S '%s' check",
                            option_file("op.cnf", 0600, "[idemd]\nuser=idemd\npassword=s3cret\n"),
-                           server_socket(server)),
+                           server_socket(fixture_server)),
                      1);
     expect_output("idem_operator");
-    run(sql, "GRANT idem_operator TO idemd@localhost");
-    run(sql, "SET DEFAULT ROLE idem_operator FOR idemd@localhost");
+    run(s1, "GRANT idem_operator TO idemd@localhost");
+    run(s1, "SET DEFAULT ROLE idem_operator FOR idemd@localhost");
     assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' -S '%s' check",
                            option_file("op.cnf", 0600, "[idemd]\nuser=idemd\npassword=s3cret\n"),
-                           server_socket(server)),
+                           server_socket(fixture_server)),
                      0);
     assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' -S '%s' once",
                            option_file("op.cnf", 0600, "[idemd]\nuser=idemd\npassword=s3cret\n"),
-                           server_socket(server)),
+                           server_socket(fixture_server)),
                      0);
-    expect_text(sql, "idemd@localhost", "SELECT account FROM idem.task WHERE name = 'reap'");
+    expect_text(s1, "idemd@localhost", "SELECT account FROM idem.task WHERE name = 'reap'");
 }
 
 static void option_files_are_read_as_every_client_reads_them(void **state)
@@ -198,9 +186,9 @@ static void option_files_are_read_as_every_client_reads_them(void **state)
     char included[400];
 
     (void)state;
-    run(sql, "CREATE OR REPLACE USER tester@localhost IDENTIFIED BY 'a # b\"c'");
-    run(sql, "GRANT idem_operator TO tester@localhost");
-    run(sql, "SET DEFAULT ROLE idem_operator FOR tester@localhost");
+    run(s1, "CREATE OR REPLACE USER tester@localhost IDENTIFIED BY 'a # b\"c'");
+    run(s1, "GRANT idem_operator TO tester@localhost");
+    run(s1, "SET DEFAULT ROLE idem_operator FOR tester@localhost");
     snprintf(included, sizeof(included), "%s",
              option_file("more.cnf", 0600,
                          "[mysqld]\nuser=nobody\n[client]\npassword = 'a # b\\\"c' # quoted\n"
@@ -210,17 +198,17 @@ static void option_files_are_read_as_every_client_reads_them(void **state)
                                        "# a comment\n; another\n[client]\nuser = wrong\nsocket=%s\n"
                                        "!include %s\n[idemd]\nuser=tester # the last one wins\n"
                                        "connect_timeout=5\nloose-unknown=1\n",
-                                       server_socket(server), included)),
+                                       server_socket(fixture_server), included)),
                      0);
     assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
                            option_file("bad.cnf", 0600, "[idemd]\nretention=1\n")),
                      2);
     expect_output("there is no option retention");
     assert_int_equal(idemd(output, sizeof(output), "--defaults-file=/nowhere/at.cnf check"), 2);
-    assert_int_equal(
-        idemd(output, sizeof(output), "--defaults-file='%s' check",
-              option_file("self.cnf", 0600, "!include %s/self.cnf\n", server_folder(server))),
-        2);
+    assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
+                           option_file("self.cnf", 0600, "!include %s/self.cnf\n",
+                                       server_folder(fixture_server))),
+                     2);
 }
 
 static void case_50_secrets_come_from_protected_files_only(void **state)
@@ -240,7 +228,7 @@ static void case_50_secrets_come_from_protected_files_only(void **state)
     /* No secret in it: everybody may read it. */
     assert_int_equal(idemd(output, sizeof(output), "--defaults-file='%s' check",
                            option_file("open.cnf", 0644, "[client]\nuser=root\nsocket=%s\n",
-                                       server_socket(server))),
+                                       server_socket(fixture_server))),
                      0);
 }
 
@@ -252,19 +240,20 @@ static void case_28_daylight_saving_of_the_daemons_host_does_not_matter(void **s
 
     (void)state;
     for (size_t i = 0; i < 8; i++) {
-        set_clock(sql, nights[i]);
+        set_clock(s1, nights[i]);
         setenv("TZ", i < 4 ? "America/New_York" : "Europe/Berlin", 1);
-        assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
-        expect_text(sql, "8 8 1",
+        assert_int_equal(
+            idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)), 0);
+        expect_text(s1, "8 8 1",
                     "SELECT CONCAT(COUNT(*), ' ', COUNT(DISTINCT day), ' ', MIN(day) = '%.10s')"
                     " FROM idem.day WHERE day BETWEEN '%.10s' AND '%.10s' + INTERVAL 7 DAY",
                     nights[i], nights[i], nights[i]);
-        expect_text(sql, "0",
+        expect_text(s1, "0",
                     "SELECT COUNT(*) FROM idem.day"
                     " WHERE partition_name <> DATE_FORMAT(day, 'p%%Y%%m%%d')");
     }
     unsetenv("TZ");
-    set_clock(sql, NULL);
+    set_clock(s1, NULL);
 }
 
 static void tls_is_verified_and_never_silently_left_out(void **state)
@@ -272,7 +261,7 @@ static void tls_is_verified_and_never_silently_left_out(void **state)
     static char cert[300], key[300], command[2048];
     static const char *const clear[] = {"--skip-ssl", NULL}; /* else 11.4 makes a certificate */
     const char *const options[] = {cert, key, NULL};
-    const char *folder = server_folder(server);
+    const char *folder = server_folder(fixture_server);
     unsigned int port;
 
     (void)state;
@@ -283,40 +272,41 @@ static void tls_is_verified_and_never_silently_left_out(void **state)
         ">openssl.log 2>&1",
         folder);
     assert_int_equal(system(command), 0);
-    run(sql, "CREATE OR REPLACE USER tls@127.0.0.1");
-    run(sql, "GRANT ALL ON *.* TO tls@127.0.0.1");
-    port = server_port(server);
-    mysql_close(sql);
-    server_restart(server, clear);
-    sql = server_connect(server);
+    run(s1, "CREATE OR REPLACE USER tls@127.0.0.1");
+    run(s1, "GRANT ALL ON *.* TO tls@127.0.0.1");
+    port = server_port(fixture_server);
+    mysql_close(s1);
+    server_restart(fixture_server, clear);
+    s1 = server_connect(fixture_server);
 #define BY_TCP "--no-defaults -u tls -h 127.0.0.1 -P %u "
     /* A server without TLS: --ssl must not go on in the clear. */
     assert_int_equal(idemd(output, sizeof(output), BY_TCP "check", port), 0);
     assert_int_equal(idemd(output, sizeof(output), BY_TCP "--ssl check", port), 3);
     snprintf(cert, sizeof(cert), "--ssl-cert=%s/good.pem", folder);
     snprintf(key, sizeof(key), "--ssl-key=%s/good.key", folder);
-    mysql_close(sql);
-    server_restart(server, options);
-    sql = server_connect(server);
-    run(sql, "ALTER USER tls@127.0.0.1 REQUIRE SSL");
+    mysql_close(s1);
+    server_restart(fixture_server, options);
+    s1 = server_connect(fixture_server);
+    run(s1, "ALTER USER tls@127.0.0.1 REQUIRE SSL");
     assert_int_equal(idemd(output, sizeof(output), BY_TCP "check", port), 3);
     assert_int_equal(idemd(output, sizeof(output), BY_TCP "--ssl check", port), 0);
     assert_int_equal(
         idemd(output, sizeof(output), BY_TCP "--ssl-ca='%s/good.pem' check", port, folder), 0);
     assert_int_equal(
         idemd(output, sizeof(output), BY_TCP "--ssl-ca='%s/other.pem' check", port, folder), 3);
-    mysql_close(sql);
-    server_restart(server, NULL);
-    sql = server_connect(server);
+    mysql_close(s1);
+    server_restart(fixture_server, NULL);
+    s1 = server_connect(fixture_server);
 }
 
 static void status_can_be_read_by_programs(void **state)
 {
     (void)state;
-    run(sql, "CALL idem.ensure_partitions()");
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(server)), 0);
-    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "--json status", server_socket(server)),
+    run(s1, "CALL idem.ensure_partitions()");
+    assert_int_equal(idemd(output, sizeof(output), AS_ROOT "once", server_socket(fixture_server)),
                      0);
+    assert_int_equal(
+        idemd(output, sizeof(output), AS_ROOT "--json status", server_socket(fixture_server)), 0);
     expect_output("\"healthy\": true");
     expect_output("\"runway_days\": 7");
 }
@@ -339,5 +329,5 @@ int main(void)
         cmocka_unit_test(case_44_check_works_without_plugin_and_schema), /* last: nothing is left */
     };
 
-    return cmocka_run_group_tests_name("commands", tests, start, stop);
+    return cmocka_run_group_tests_name("commands", tests, fixture_start, fixture_stop);
 }

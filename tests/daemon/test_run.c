@@ -1,67 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* idemd run against servers that are killed, cut off, read-only or full, and against other daemons.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "claims.h"
 #include "daemon.h"
-#include "server.h"
+#include "fixture.h"
 
 #define EXPIRED 30000 /* leases of case 63 */
 
-static struct server *server;
-static MYSQL *sql;
 static char body[262144];
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    sql = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(sql);
-    server_stop(server);
-    return 0;
-}
 
 static int fresh(void **state)
 {
     (void)state;
     daemon_kill_all();
-    set_clock(sql, NULL);
-    run(sql, "SET GLOBAL idem_retention_days = 30, GLOBAL idem_partitions_ahead = 7,"
-             " GLOBAL idem_reap_batch = 500, GLOBAL idem_ddl_lock_wait_ms = 100,"
-             " GLOBAL idem_reap_interval_seconds = 86400,"
-             " GLOBAL idem_maintenance_interval_seconds = 86400, GLOBAL read_only = 0");
-    run(sql, "DELETE FROM idem.task");
-    run(sql, "DELETE FROM idem.record");
-    run(sql, "CALL idem.ensure_partitions()");
+    set_clock(s1, NULL);
+    run(s1, "SET GLOBAL idem_retention_days = 30, GLOBAL idem_partitions_ahead = 7,"
+            " GLOBAL idem_reap_batch = 500, GLOBAL idem_ddl_lock_wait_ms = 100,"
+            " GLOBAL idem_reap_interval_seconds = 86400,"
+            " GLOBAL idem_maintenance_interval_seconds = 86400, GLOBAL read_only = 0");
+    run(s1, "DELETE FROM idem.task");
+    run(s1, "DELETE FROM idem.record");
+    run(s1, "CALL idem.ensure_partitions()");
     return 0;
 }
 
 /* After a restart of the server. */
 static void connect_again(void)
 {
-    mysql_close(sql);
-    sql = server_connect(server);
+    mysql_close(s1);
+    s1 = server_connect(fixture_server);
 }
 
 static void expect_body(const char *part)
@@ -72,59 +45,59 @@ static void expect_body(const char *part)
 
 static void the_second_daemon_takes_over_when_the_leader_dies(void **state)
 {
-    struct daemon first = daemon_start(server, " "), second;
+    struct daemon first = daemon_start(fixture_server, " "), second;
 
     (void)state;
     daemon_expect_log(&first, "state=leader");
-    second = daemon_start(server, " ");
+    second = daemon_start(fixture_server, " ");
     daemon_expect_log(&second, "state=standby");
-    daemon_kick(&first, sql);
+    daemon_kick(&first, s1);
     assert_int_equal(daemon_end(&first, SIGKILL), -SIGKILL);
     daemon_expect_log(&second, "state=leader");
-    daemon_kick(&second, sql);
+    daemon_kick(&second, s1);
     assert_int_equal(daemon_end(&second, SIGTERM), 0);
 }
 
 static void a_leader_that_loses_its_lock_stops_acting(void **state)
 {
-    struct daemon first = daemon_start(server, " "), second;
+    struct daemon first = daemon_start(fixture_server, " "), second;
     int64_t connection;
 
     (void)state;
     daemon_expect_log(&first, "state=leader");
-    second = daemon_start(server, " ");
+    second = daemon_start(fixture_server, " ");
     daemon_expect_log(&second, "state=standby");
     /* The first is stopped, so it cannot come back before the second has the lock. */
     kill(first.pid, SIGSTOP);
-    connection = value_int(sql, "SELECT IS_USED_LOCK('idem.leader')");
-    run(sql, "KILL CONNECTION %lld", (long long)connection);
+    connection = value_int(s1, "SELECT IS_USED_LOCK('idem.leader')");
+    run(s1, "KILL CONNECTION %lld", (long long)connection);
     daemon_expect_log(&second, "state=leader");
     kill(first.pid, SIGCONT);
     daemon_expect_log(&first, "state=down");
     daemon_expect_log(&first, "state=standby");
-    run(sql, "DELETE FROM idem.task");
+    run(s1, "DELETE FROM idem.task");
     kill(first.pid, SIGUSR1); /* a standby does nothing, even when it is asked */
-    daemon_kick(&second, sql);
-    expect_text(sql, "1", "SELECT MAX(runs) FROM idem.task");
+    daemon_kick(&second, s1);
+    expect_text(s1, "1", "SELECT MAX(runs) FROM idem.task");
     assert_int_equal(daemon_end(&first, SIGTERM), 0);
     assert_int_equal(daemon_end(&second, SIGTERM), 0);
 }
 
 static void case_50_the_server_is_killed_and_restarted_under_it(void **state)
 {
-    struct daemon daemon = daemon_start(server, " ");
+    struct daemon daemon = daemon_start(fixture_server, " ");
 
     (void)state;
     daemon_expect_log(&daemon, "state=leader");
     for (int i = 1; i <= 3; i++) {
-        server_kill(server, i == 2 ? SIGTERM : SIGKILL);
+        server_kill(fixture_server, i == 2 ? SIGTERM : SIGKILL);
         while (daemon_log_count(&daemon, "state=down") < i)
             usleep(5000);
-        server_restart(server, NULL);
+        server_restart(fixture_server, NULL);
         connect_again();
         while (daemon_log_count(&daemon, "state=leader") < i + 1)
             usleep(5000);
-        daemon_kick(&daemon, sql);
+        daemon_kick(&daemon, s1);
     }
     /* One line per change: lost connection and refused connection may be told apart. */
     assert_in_range(daemon_log_count(&daemon, "state=down"), 3, 6);
@@ -134,22 +107,22 @@ static void case_50_the_server_is_killed_and_restarted_under_it(void **state)
 
 static void case_50_its_connection_is_killed_in_the_middle_of_ddl(void **state)
 {
-    MYSQL *idle = server_connect(server);
+    MYSQL *idle = server_connect(fixture_server);
     struct daemon daemon;
 
     (void)state;
-    run(sql, "SET GLOBAL idem_ddl_lock_wait_ms = 60000, GLOBAL idem_retention_days = 1");
-    set_clock(sql, value(sql, "SELECT idem_today() + INTERVAL 2 DAY"));
-    run(sql, "CALL idem.ensure_partitions()");
+    run(s1, "SET GLOBAL idem_ddl_lock_wait_ms = 60000, GLOBAL idem_retention_days = 1");
+    set_clock(s1, value(s1, "SELECT idem_today() + INTERVAL 2 DAY"));
+    run(s1, "CALL idem.ensure_partitions()");
     run(idle, "BEGIN");
     run(idle, "SELECT COUNT(*) FROM idem.record");
-    daemon = daemon_start(server, " ");
-    wait_for_text(sql, "1",
+    daemon = daemon_start(fixture_server, " ");
+    wait_for_text(s1, "1",
                   "SELECT COUNT(*) > 0 FROM information_schema.processlist"
                   " WHERE info LIKE 'CALL idem.drop%%' OR info LIKE 'ALTER TABLE idem.record%%'");
-    run(sql, "KILL CONNECTION %s", value(sql, "SELECT IS_USED_LOCK('idem.leader')"));
+    run(s1, "KILL CONNECTION %s", value(s1, "SELECT IS_USED_LOCK('idem.leader')"));
     run(idle, "COMMIT");
-    wait_for_text(sql, "0",
+    wait_for_text(s1, "0",
                   "SELECT COUNT(*) FROM idem.day"
                   " WHERE day < idem_today() - INTERVAL 1 DAY");
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
@@ -158,15 +131,15 @@ static void case_50_its_connection_is_killed_in_the_middle_of_ddl(void **state)
 
 static void sigterm_finishes_what_is_in_hand_and_a_second_one_leaves_now(void **state)
 {
-    MYSQL *holder = server_connect(server);
-    struct daemon daemon = daemon_start(server, " ");
+    MYSQL *holder = server_connect(fixture_server);
+    struct daemon daemon = daemon_start(fixture_server, " ");
 
     (void)state;
     daemon_expect_log(&daemon, "state=leader");
-    daemon_kick(&daemon, sql);
+    daemon_kick(&daemon, s1);
     run(holder, "LOCK TABLES idem.task WRITE");
     kill(daemon.pid, SIGUSR1);
-    wait_for_text(sql, "1",
+    wait_for_text(s1, "1",
                   "SELECT COUNT(*) > 0 FROM information_schema.processlist"
                   " WHERE state = 'Waiting for table metadata lock'");
     kill(daemon.pid, SIGTERM);
@@ -174,14 +147,14 @@ static void sigterm_finishes_what_is_in_hand_and_a_second_one_leaves_now(void **
     assert_int_equal(kill(daemon.pid, 0), 0);
     run(holder, "UNLOCK TABLES");
     assert_int_equal(daemon_wait(&daemon), 0);
-    expect_text(sql, "0", "SELECT COUNT(*) FROM idem.task WHERE ended_at IS NULL");
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.task WHERE ended_at IS NULL");
 
-    daemon = daemon_start(server, " ");
+    daemon = daemon_start(fixture_server, " ");
     daemon_expect_log(&daemon, "state=leader");
-    daemon_kick(&daemon, sql);
+    daemon_kick(&daemon, s1);
     run(holder, "LOCK TABLES idem.task WRITE");
     kill(daemon.pid, SIGUSR1);
-    wait_for_text(sql, "1",
+    wait_for_text(s1, "1",
                   "SELECT COUNT(*) > 0 FROM information_schema.processlist"
                   " WHERE state = 'Waiting for table metadata lock'");
     kill(daemon.pid, SIGTERM);
@@ -198,17 +171,17 @@ static void sighup_reads_the_option_files_again(void **state)
     FILE *file;
 
     (void)state;
-    run(sql, "CREATE OR REPLACE USER hup@localhost");
-    run(sql, "GRANT idem_operator TO hup@localhost");
-    run(sql, "SET DEFAULT ROLE idem_operator FOR hup@localhost");
-    snprintf(path, sizeof(path), "%s/hup.cnf", server_folder(server));
+    run(s1, "CREATE OR REPLACE USER hup@localhost");
+    run(s1, "GRANT idem_operator TO hup@localhost");
+    run(s1, "SET DEFAULT ROLE idem_operator FOR hup@localhost");
+    snprintf(path, sizeof(path), "%s/hup.cnf", server_folder(fixture_server));
     file = fopen(path, "w");
     fputs("[idemd]\nuser=nobody-there\n", file);
     fclose(file);
-    snprintf(daemon.log, sizeof(daemon.log), "%s/hup.log", server_folder(server));
+    snprintf(daemon.log, sizeof(daemon.log), "%s/hup.log", server_folder(fixture_server));
     snprintf(command, sizeof(command),
              "exec '%s' --defaults-file='%s' -S '%s' --listen=off --log-format=json run 2>'%s'",
-             IDEM_TEST_DAEMON, path, server_socket(server), daemon.log);
+             IDEM_TEST_DAEMON, path, server_socket(fixture_server), daemon.log);
     daemon.pid = fork();
     if (daemon.pid == 0) {
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -225,7 +198,7 @@ static void sighup_reads_the_option_files_again(void **state)
     fclose(file);
     kill(daemon.pid, SIGHUP);
     daemon_expect_log(&daemon, "\"state\":\"leader\"");
-    wait_for_text(sql, "hup@localhost", "SELECT account FROM idem.task WHERE name = 'reap'");
+    wait_for_text(s1, "hup@localhost", "SELECT account FROM idem.task WHERE name = 'reap'");
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
 }
 
@@ -236,24 +209,24 @@ static void only_the_writable_server_of_a_list_is_worked_on(void **state)
     struct daemon daemon;
 
     (void)state;
-    run(sql, "CREATE OR REPLACE USER list@127.0.0.1");
-    run(sql, "GRANT ALL ON *.* TO list@127.0.0.1");
+    run(s1, "CREATE OR REPLACE USER list@127.0.0.1");
+    run(s1, "GRANT ALL ON *.* TO list@127.0.0.1");
     run(there, "CREATE OR REPLACE USER list@127.0.0.1");
     run(there, "GRANT ALL ON *.* TO list@127.0.0.1");
     run(there, "DELETE FROM idem.task");
-    run(sql, "DELETE FROM idem.task");
-    run(sql, "SET GLOBAL read_only = 1");
-    daemon = daemon_start(server, "-S '' -u list --host=127.0.0.1:%u,127.0.0.1:%u",
-                          server_port(server), server_port(other));
+    run(s1, "DELETE FROM idem.task");
+    run(s1, "SET GLOBAL read_only = 1");
+    daemon = daemon_start(fixture_server, "-S '' -u list --host=127.0.0.1:%u,127.0.0.1:%u",
+                          server_port(fixture_server), server_port(other));
     wait_for_text(there, "4", "SELECT COUNT(succeeded_at) FROM idem.task");
-    expect_text(sql, "0", "SELECT COUNT(*) FROM idem.task");
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.task");
     daemon_expect_log(&daemon, "state=read-only");
     /* Fail-over: the roles change, then the old primary goes away. */
     run(there, "SET GLOBAL read_only = 1");
-    run(sql, "SET GLOBAL read_only = 0");
-    wait_for_text(sql, "1", "SELECT IS_USED_LOCK('idem.leader') IS NOT NULL");
+    run(s1, "SET GLOBAL read_only = 0");
+    wait_for_text(s1, "1", "SELECT IS_USED_LOCK('idem.leader') IS NOT NULL");
     server_kill(other, SIGKILL);
-    daemon_kick(&daemon, sql);
+    daemon_kick(&daemon, s1);
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
     mysql_close(there);
     server_stop(other);
@@ -264,39 +237,39 @@ static void a_missing_schema_is_one_line_and_then_it_goes_on(void **state)
     struct daemon daemon;
 
     (void)state;
-    run(sql, "RENAME TABLE idem.meta TO idem.meta_gone");
-    daemon = daemon_start(server, " ");
+    run(s1, "RENAME TABLE idem.meta TO idem.meta_gone");
+    daemon = daemon_start(fixture_server, " ");
     daemon_expect_log(&daemon, "state=\"not ready\"");
     assert_int_equal(http_request(daemon.port, "GET /healthz", body, sizeof(body)), 503);
     usleep(600000); /* room for some retries */
     assert_int_equal(daemon_log_count(&daemon, "not ready:"), 1);
-    run(sql, "RENAME TABLE idem.meta_gone TO idem.meta");
+    run(s1, "RENAME TABLE idem.meta_gone TO idem.meta");
     daemon_expect_log(&daemon, "state=leader");
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
 }
 
 static void case_29_an_idle_transaction_is_told_once_and_its_day_goes_later(void **state)
 {
-    MYSQL *idle = server_connect(server), *claimer = server_connect(server);
+    MYSQL *idle = server_connect(fixture_server), *claimer = server_connect(fixture_server);
     struct daemon daemon;
 
     (void)state;
-    run(sql, "SET GLOBAL idem_retention_days = 1, GLOBAL idem_maintenance_interval_seconds = 1");
-    set_clock(sql, value(sql, "SELECT idem_today() + INTERVAL 2 DAY"));
-    run(sql, "CALL idem.ensure_partitions()");
+    run(s1, "SET GLOBAL idem_retention_days = 1, GLOBAL idem_maintenance_interval_seconds = 1");
+    set_clock(s1, value(s1, "SELECT idem_today() + INTERVAL 2 DAY"));
+    run(s1, "CALL idem.ensure_partitions()");
     run(idle, "BEGIN");
     run(idle, "SELECT COUNT(*) FROM idem.record");
-    daemon = daemon_start(server, " ");
-    wait_for_text(sql, "1",
+    daemon = daemon_start(fixture_server, " ");
+    wait_for_text(s1, "1",
                   "SELECT outcome LIKE '%%contended%%' FROM idem.task"
                   " WHERE name = 'drop_expired'");
     assert_string_equal(claim(claimer, PROCEDURE_DOOR, "'pay'", "'meanwhile'", "NULL").state,
                         "CLAIMED");
-    daemon_kick(&daemon, sql);
-    daemon_kick(&daemon, sql);
+    daemon_kick(&daemon, s1);
+    daemon_kick(&daemon, s1);
     run(idle, "COMMIT");
-    daemon_kick(&daemon, sql);
-    wait_for_text(sql, "0",
+    daemon_kick(&daemon, s1);
+    wait_for_text(s1, "0",
                   "SELECT COUNT(*) FROM idem.day"
                   " WHERE day < idem_today() - INTERVAL 1 DAY");
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
@@ -314,7 +287,7 @@ struct claimer {
 static void *claim_fresh_keys(void *argument)
 {
     struct claimer *claimer = argument;
-    MYSQL *own = server_connect(server);
+    MYSQL *own = server_connect(fixture_server);
     char key[64];
 
     mysql_thread_init();
@@ -341,7 +314,7 @@ static void case_63_a_backlog_is_reaped_under_live_claims(void **state)
     pthread_t thread;
 
     (void)state;
-    run(sql,
+    run(s1,
         "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token,"
         " owner_conn, owner_epoch, owner_account, lease_until, created_at, updated_at)"
         " SELECT '', CONCAT('k', seq), idem_today(), 'pay', 0, 1, 1, 1, 1, 'a',"
@@ -349,19 +322,19 @@ static void case_63_a_backlog_is_reaped_under_live_claims(void **state)
         " FROM idem.seq_1_to_%d",
         EXPIRED);
     assert_int_equal(pthread_create(&thread, NULL, claim_fresh_keys, &claimer), 0);
-    daemon = daemon_start(server, " ");
-    wait_for_text(sql, "1", "SELECT COUNT(*) > 0 FROM idem.record WHERE status = 4");
+    daemon = daemon_start(fixture_server, " ");
+    wait_for_text(s1, "1", "SELECT COUNT(*) > 0 FROM idem.record WHERE status = 4");
     /* stopped half-way, started again */
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
-    daemon = daemon_start(server, " ");
-    wait_for_text(sql, "0",
+    daemon = daemon_start(fixture_server, " ");
+    wait_for_text(s1, "0",
                   "SELECT COUNT(*) FROM idem.record FORCE INDEX (lease)"
                   " WHERE lease_until < '2021-01-01' AND status = 0");
     atomic_store(&claimer.stop, true);
     pthread_join(thread, NULL);
     assert_int_equal(claimer.wrong, 0);
     assert_in_range(atomic_load(&claimer.claimed), 10, 1000000000);
-    expect_text(sql, "1", "SELECT COUNT(*) = %d FROM idem.record WHERE status = 4", EXPIRED);
+    expect_text(s1, "1", "SELECT COUNT(*) = %d FROM idem.record WHERE status = 4", EXPIRED);
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
 }
 
@@ -375,12 +348,13 @@ static void systemd_is_told_and_the_watchdog_fed(void **state)
     int fed = 0;
 
     (void)state;
-    snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/notify", server_folder(server));
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/notify",
+             server_folder(fixture_server));
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     setenv("NOTIFY_SOCKET", address.sun_path, 1);
     setenv("WATCHDOG_USEC", "300000", 1);
-    daemon = daemon_start(server, " ");
+    daemon = daemon_start(fixture_server, " ");
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     for (bool stopped = false; strstr(heard, "STOPPING=1") == NULL;) {
@@ -409,16 +383,16 @@ static void the_endpoints_show_tasks_days_and_stuck_claims(void **state)
     char line[64];
 
     (void)state;
-    run(sql, "SET GLOBAL idem_reap_interval_seconds = 10, GLOBAL idem_maintenance_interval_seconds "
-             "= 60");
-    run(sql,
+    run(s1, "SET GLOBAL idem_reap_interval_seconds = 10, GLOBAL idem_maintenance_interval_seconds "
+            "= 60");
+    run(s1,
         "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token,"
         " owner_conn, owner_epoch, owner_account, created_at, updated_at) VALUES"
         " ('', '<b>\"&key', idem_today(), 'pay', 3, 1, 1, 1, 1, 'a@b', '2020-01-01', "
         "'2020-01-01')");
-    daemon = daemon_start(server, " ");
+    daemon = daemon_start(fixture_server, " ");
     daemon_expect_log(&daemon, "state=leader");
-    daemon_kick(&daemon, sql);
+    daemon_kick(&daemon, s1);
     while (http_request(daemon.port, "GET /healthz", body, sizeof(body)) != 200)
         usleep(5000);
     assert_string_equal(body, "ok\n");
@@ -426,7 +400,7 @@ static void the_endpoints_show_tasks_days_and_stuck_claims(void **state)
     expect_body("\nidem_up 1\n");
     expect_body("\nidemd_leader 1\n");
     snprintf(line, sizeof(line), "\nidem_partition_runway_days %s\n",
-             value(sql, "SELECT DATEDIFF(MAX(day), idem_today()) FROM idem.day"));
+             value(s1, "SELECT DATEDIFF(MAX(day), idem_today()) FROM idem.day"));
     expect_body(line);
     expect_body("\nidem_claims_unknown 1\n");
     expect_body("idem_task_overdue{task=\"seal_days\"} 0\n");
@@ -451,40 +425,40 @@ static void healthz_is_503_when_a_task_is_overdue_or_the_server_gone(void **stat
     struct daemon daemon;
 
     (void)state;
-    run(sql, "SET GLOBAL idem_reap_interval_seconds = 10, GLOBAL idem_maintenance_interval_seconds "
-             "= 60");
-    daemon = daemon_start(server, " ");
+    run(s1, "SET GLOBAL idem_reap_interval_seconds = 10, GLOBAL idem_maintenance_interval_seconds "
+            "= 60");
+    daemon = daemon_start(fixture_server, " ");
     daemon_expect_log(&daemon, "state=leader");
     while (http_request(daemon.port, "GET /healthz", body, sizeof(body)) != 200)
         usleep(5000);
-    run(sql, "UPDATE idem.task SET succeeded_at = succeeded_at - INTERVAL 1 HOUR"
-             " WHERE name = 'drop_expired'");
+    run(s1, "UPDATE idem.task SET succeeded_at = succeeded_at - INTERVAL 1 HOUR"
+            " WHERE name = 'drop_expired'");
     while (http_request(daemon.port, "GET /healthz", body, sizeof(body)) != 503)
         usleep(5000);
     expect_body("drop_expired succeeded last 36");
-    server_kill(server, SIGKILL);
+    server_kill(fixture_server, SIGKILL);
     while (http_request(daemon.port, "GET /healthz", body, sizeof(body)) != 503 ||
            strstr(body, "down: ") == NULL)
         usleep(5000);
     assert_int_equal(http_request(daemon.port, "GET /metrics", body, sizeof(body)), 200);
     expect_body("\nidem_up 0\n");
     assert_null(strstr(body, "idem_partition_runway_days"));
-    server_restart(server, NULL);
+    server_restart(fixture_server, NULL);
     connect_again();
     assert_int_equal(daemon_end(&daemon, SIGTERM), 0);
 }
 
 static void a_port_in_use_is_a_clear_error(void **state)
 {
-    struct daemon first = daemon_start(server, " "), second;
+    struct daemon first = daemon_start(fixture_server, " "), second;
 
     (void)state;
     daemon_expect_log(&first, "state=leader");
-    second = daemon_start(server, "--listen=127.0.0.1:%u", first.port);
+    second = daemon_start(fixture_server, "--listen=127.0.0.1:%u", first.port);
     assert_int_equal(daemon_wait(&second), 2);
     assert_int_equal(daemon_log_count(&second, "cannot listen on 127.0.0.1"), 1);
     assert_int_equal(daemon_end(&first, SIGTERM), 0);
-    second = daemon_start(server, "--listen=off");
+    second = daemon_start(fixture_server, "--listen=off");
     daemon_expect_log(&second, "state=leader");
     assert_int_equal(http_request(second.port, "GET /", body, sizeof(body)), 0);
     assert_int_equal(daemon_end(&second, SIGTERM), 0);
@@ -510,5 +484,5 @@ int main(void)
         T(a_port_in_use_is_a_clear_error),
     };
 
-    return cmocka_run_group_tests_name("run", tests, start, stop);
+    return cmocka_run_group_tests_name("run", tests, fixture_start, fixture_stop);
 }

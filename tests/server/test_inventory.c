@@ -2,44 +2,18 @@
 /* All objects of an installation, and nothing else: whoever adds, renames or loses one meets it
  * here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "server.h"
-
-static struct server *server;
-static MYSQL *sql;
-
-static int start(void **state)
-{
-    (void)state;
-    server = server_start(NULL);
-    sql = server_connect(server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mysql_close(sql);
-    server_stop(server);
-    return 0;
-}
+#include "fixture.h"
 
 /* The first column of `query` is this list, in this order. */
 static void expect_list(const char *query, const char *const *expected, size_t count)
 {
-    MYSQL_RES *result = mysql_query(sql, query) == 0 ? mysql_store_result(sql) : NULL;
+    MYSQL_RES *result = mysql_query(s1, query) == 0 ? mysql_store_result(s1) : NULL;
     size_t i = 0;
 
     if (result == NULL) {
-        fail_msg("%s: %s", query, mysql_error(sql));
+        fail_msg("%s: %s", query, mysql_error(s1));
         return;
     }
     for (MYSQL_ROW row; (row = mysql_fetch_row(result)) != NULL; i++)
@@ -202,9 +176,9 @@ static void tables_views_and_triggers(void **state)
                 "record InnoDB",
                 "sealed_day InnoDB",
                 "task InnoDB");
-    expect_text(sql, "0", "SELECT COUNT(*) FROM information_schema.triggers "
+    expect_text(s1, "0", "SELECT COUNT(*) FROM information_schema.triggers "
                           "WHERE trigger_schema = 'idem'");
-    expect_text(sql, "0", "SELECT COUNT(*) FROM information_schema.events "
+    expect_text(s1, "0", "SELECT COUNT(*) FROM information_schema.events "
                           "WHERE event_schema = 'idem'");
 }
 
@@ -350,7 +324,7 @@ static void definer_owns_schema_idem_alone_and_nobody_can_log_in_as_it(void **st
     EXPECT_LIST("SELECT privilege_type FROM information_schema.user_privileges "
                 "WHERE grantee = '''idem''@''localhost'''",
                 "USAGE");
-    expect_text(sql, "1",
+    expect_text(s1, "1",
                 "SELECT JSON_VALUE(Priv, '$.account_locked') FROM mysql.global_priv "
                 "WHERE user = 'idem'");
 }
@@ -387,18 +361,18 @@ static void routines_with_the_rights_of_the_invoker(void **state)
 static void every_routine_is_documented_and_belongs_to_idem(void **state)
 {
     (void)state;
-    expect_text(sql, "NULL",
+    expect_text(s1, "NULL",
                 "SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines "
                 "WHERE routine_schema = 'idem' AND definer <> 'idem@localhost'");
-    expect_text(sql, "NULL",
+    expect_text(s1, "NULL",
                 "SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines "
                 "WHERE routine_schema = 'idem' AND IF(LEFT(routine_name, 1) = '_', "
                 "routine_comment NOT LIKE '%%Private:%%', routine_comment NOT LIKE "
                 "'%%Example: CALL idem.%%')");
-    expect_text(sql, "NULL",
+    expect_text(s1, "NULL",
                 "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables "
                 "WHERE table_schema = 'idem' AND table_type = 'BASE TABLE' AND table_comment = ''");
-    expect_text(sql, "NULL",
+    expect_text(s1, "NULL",
                 "SELECT GROUP_CONCAT(variable_name) FROM information_schema.system_variables "
                 "WHERE variable_name LIKE 'idem\\_%%' AND variable_comment = ''");
 }
@@ -406,7 +380,7 @@ static void every_routine_is_documented_and_belongs_to_idem(void **state)
 static void every_callable_routine_is_granted_to_a_role(void **state)
 {
     (void)state;
-    expect_text(sql, "NULL",
+    expect_text(s1, "NULL",
                 "SELECT GROUP_CONCAT(r.routine_name) FROM information_schema.routines r "
                 "WHERE r.routine_schema = 'idem' AND LEFT(r.routine_name, 1) <> '_' AND NOT "
                 "EXISTS (SELECT 1 FROM mysql.procs_priv p WHERE p.db = 'idem' AND "
@@ -416,10 +390,10 @@ static void every_callable_routine_is_granted_to_a_role(void **state)
 static void case_13_record_has_no_auto_increment_and_no_foreign_key(void **state)
 {
     (void)state;
-    expect_text(sql, "0",
+    expect_text(s1, "0",
                 "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'idem' AND "
                 "table_name = 'record' AND extra LIKE '%%auto_increment%%'");
-    expect_text(sql, "0",
+    expect_text(s1, "0",
                 "SELECT COUNT(*) FROM information_schema.referential_constraints "
                 "WHERE constraint_schema = 'idem' AND table_name = 'record'");
 }
@@ -430,7 +404,7 @@ static void plugin_is_loaded_once_and_says_what_it_is(void **state)
     EXPECT_LIST("SELECT CONCAT_WS(' ', plugin_name, plugin_status, plugin_type, plugin_license, "
                 "plugin_maturity) FROM information_schema.plugins WHERE plugin_library = 'idem.so'",
                 "idem ACTIVE AUDIT GPL Gamma");
-    expect_text(sql, "1",
+    expect_text(s1, "1",
                 "SELECT plugin_auth_version = idem_version() AND idem_version() = (SELECT value "
                 "FROM idem.meta WHERE name = 'version') FROM information_schema.plugins "
                 "WHERE plugin_name = 'idem'");
@@ -453,5 +427,5 @@ int main(void)
         cmocka_unit_test(plugin_is_loaded_once_and_says_what_it_is),
     };
 
-    return cmocka_run_group_tests_name("inventory", tests, start, stop);
+    return cmocka_run_group_tests_name("inventory", tests, fixture_start, fixture_stop);
 }
