@@ -49,39 +49,6 @@ COUNTERS(X)
 static int64_t started_us;
 static uint64_t epoch;
 
-#define X(verdict, name)                                                                           \
-    static int show_##name(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,          \
-                           struct system_status_var *status, enum enum_var_type type)              \
-    {                                                                                              \
-        (void)thd, (void)status, (void)type;                                                       \
-        *(unsigned long long *)room = atomic_load_explicit(&count_##name, memory_order_relaxed);   \
-        variable->type = SHOW_ULONGLONG;                                                           \
-        variable->value = room;                                                                    \
-        return 0;                                                                                  \
-    }
-COUNTERS(X)
-#undef X
-
-/* Kept by other modules. */
-#define ELSEWHERE(X)                                                                               \
-    X(filter_skips, idem_sealed_skips)                                                             \
-    X(filter_probes, idem_sealed_probes)                                                           \
-    X(filter_bytes, idem_sealed_bytes)                                                             \
-    X(sessions, idem_session_count)
-
-#define X(name, read)                                                                              \
-    static int show_##name(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,          \
-                           struct system_status_var *status, enum enum_var_type type)              \
-    {                                                                                              \
-        (void)thd, (void)status, (void)type;                                                       \
-        *(unsigned long long *)room = read();                                                      \
-        variable->type = SHOW_ULONGLONG;                                                           \
-        variable->value = room;                                                                    \
-        return 0;                                                                                  \
-    }
-ELSEWHERE(X)
-#undef X
-
 static unsigned long long uptime_seconds(void)
 {
     int64_t passed = idem_clock_us() - started_us;
@@ -89,25 +56,37 @@ static unsigned long long uptime_seconds(void)
     return passed > 0 ? (unsigned long long)passed / 1000000 : 0;
 }
 
-static int show_plugin_uptime(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,
-                              struct system_status_var *status, enum enum_var_type type)
-{
-    (void)thd, (void)status, (void)type;
-    *(unsigned long long *)room = uptime_seconds();
-    variable->type = SHOW_ULONGLONG;
-    variable->value = room;
-    return 0;
-}
+#define COUNT_OF(name) atomic_load_explicit(&count_##name, memory_order_relaxed)
+
+/* Not counters of verdicts: kept by other modules, and the time. */
+#define ELSEWHERE(X)                                                                               \
+    X(filter_skips, idem_sealed_skips())                                                           \
+    X(filter_probes, idem_sealed_probes())                                                         \
+    X(filter_bytes, idem_sealed_bytes())                                                           \
+    X(sessions, idem_session_count())                                                              \
+    X(plugin_uptime, uptime_seconds())
+
+#define SHOW(name, number)                                                                         \
+    static int show_##name(MYSQL_THD thd, struct st_mysql_show_var *variable, void *room,          \
+                           struct system_status_var *status, enum enum_var_type type)              \
+    {                                                                                              \
+        (void)thd, (void)status, (void)type;                                                       \
+        *(unsigned long long *)room = number;                                                      \
+        variable->type = SHOW_ULONGLONG;                                                           \
+        variable->value = room;                                                                    \
+        return 0;                                                                                  \
+    }
+#define X(verdict, name) SHOW(name, COUNT_OF(name))
+COUNTERS(X)
+#undef X
+ELSEWHERE(SHOW)
 
 struct st_mysql_show_var idem_counters_status[] = {
-#define X(verdict, name) {"idem_" #name, (void *)show_##name, SHOW_FUNC},
-    COUNTERS(X)
+#define ROW(name, number) {"idem_" #name, (void *)show_##name, SHOW_FUNC},
+#define X(verdict, name) ROW(name, )
+    COUNTERS(X) ELSEWHERE(ROW)
 #undef X
-#define X(name, read) {"idem_" #name, (void *)show_##name, SHOW_FUNC},
-        ELSEWHERE(X)
-#undef X
-            {"idem_plugin_uptime", (void *)show_plugin_uptime, SHOW_FUNC},
-    {NULL, NULL, SHOW_UNDEF}};
+        {NULL, NULL, SHOW_UNDEF}};
 
 void idem_counters_start(void)
 {
@@ -139,23 +118,17 @@ bool idem_counters_add(const char *verdict, size_t length)
 
 size_t idem_counters_json(char *ret_json, size_t room)
 {
-    int length = snprintf(ret_json, room,
-                          "{"
-#define X(verdict, name) "\"" #name "\":%llu,"
-                          COUNTERS(X)
+#define X(verdict, name) ",\"" #name "\":%llu"
+#define NAME(name, number) X(, name)
+    static const char format[] = COUNTERS(X) ELSEWHERE(NAME) "}";
 #undef X
-#define X(name, read) "\"" #name "\":%llu,"
-                              ELSEWHERE(X)
+#define X(verdict, name) , (unsigned long long)COUNT_OF(name)
+#define NUMBER(name, number) , (unsigned long long)(number)
+    int length = snprintf(ret_json, room, format COUNTERS(X) ELSEWHERE(NUMBER));
 #undef X
-                                  "\"plugin_uptime\":%llu}",
-#define X(verdict, name)                                                                           \
-    (unsigned long long)atomic_load_explicit(&count_##name, memory_order_relaxed),
-                          COUNTERS(X)
-#undef X
-#define X(name, read) (unsigned long long)read(),
-                              ELSEWHERE(X)
-#undef X
-                                  uptime_seconds());
 
-    return length < 0 || (size_t)length >= room ? 0 : (size_t)length;
+    if (length < 0 || (size_t)length >= room)
+        return 0;
+    ret_json[0] = '{'; /* in place of the first comma */
+    return (size_t)length;
 }
