@@ -144,5 +144,6 @@ void bench_crowd(struct server *loaded);                                        
 void bench_retention(void);                                                         /* B6 */
 void bench_batches(struct server *loaded);                                          /* B7 */
 void bench_filter(void);                                                            /* B8 */
+void bench_growth(struct server *loaded);                                           /* B9 */
 
 #endif

@@ -45,7 +45,8 @@ int main(int argc, char **argv)
             return 2;
         }
 
-    if (wanted("B1") || wanted("B2") || wanted("B3") || wanted("B5") || wanted("B7")) {
+    if (wanted("B1") || wanted("B2") || wanted("B3") || wanted("B5") || wanted("B7") ||
+        wanted("B9")) {
         loaded = server_with_days(DAYS);
         fill_days(loaded, 1, DAYS, bench_keys(), true);
         if (wanted("B2"))
@@ -69,6 +70,8 @@ int main(int argc, char **argv)
         bench_crowd(loaded);
     if (wanted("B7"))
         bench_batches(loaded);
+    if (wanted("B9"))
+        bench_growth(loaded);
     server_stop(loaded);
     if (wanted("B4"))
         bench_sealed();

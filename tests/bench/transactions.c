@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* B1: a business transaction with two writes. */
+/* B1: a business transaction with two writes, and how its cost grows. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 
 static const char payload[] = "{\"order\":42,\"amount\":10}";
-static const char receipt[] = "{\"receipt\":7}";
+static const char small_receipt[] = "{\"receipt\":7}";
+static const char *receipt = small_receipt;
 
 static void writes(struct client *client)
 {
@@ -91,4 +94,56 @@ void bench_transactions(struct server *loaded)
                                   FOR_INFORMATION, 0);
             }
     set_durability(loaded, false);
+}
+
+/* The result is stored once, in the same transaction; both sides carry it. */
+static void grow_result(struct server *loaded)
+{
+    static struct slice slices[ROUNDS_MAX][WORKS_MAX];
+    static const size_t sizes[] = {100, 10000, 1000000};
+    const struct work works[] = {{"begin/commit procedures", procedures, loaded},
+                                 {"hand-written", by_hand, loaded}};
+    const struct load load = {1, SOCKET, bench_rounds(), bench_seconds()};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char *text = malloc(sizes[i] + 1), setting[48];
+
+        memset(text, 'x', sizes[i]);
+        text[0] = text[sizes[i] - 1] = '"';
+        text[sizes[i]] = '\0';
+        receipt = text;
+        measure(&load, works, 2, slices);
+        receipt = small_receipt;
+        free(text);
+        snprintf(setting, sizeof(setting), "result of %zu bytes", sizes[i]);
+        report_slices("B9", setting, works, 0, 1, 'c', slices, load.rounds, FOR_INFORMATION, 0);
+    }
+}
+
+/* A server with a past against one with two empty days. */
+static void grow_past(unsigned int days, uint64_t keys)
+{
+    static struct slice slices[ROUNDS_MAX][WORKS_MAX];
+    struct server *old = server_with_days(days), *empty = server_with_days(2);
+    const struct work works[] = {{"with a past", procedures, old},
+                                 {"2 empty days", procedures, empty}};
+    const struct load load = {1, SOCKET, bench_rounds(), bench_seconds()};
+    char setting[48];
+
+    fill_days(old, 1, days, keys, false);
+    seal_days(old, days);
+    measure(&load, works, 2, slices);
+    snprintf(setting, sizeof(setting), "%u days of %llu keys", days, (unsigned long long)keys);
+    report_slices("B9", setting, works, 0, 1, 'c', slices, load.rounds, FOR_INFORMATION, 0);
+    server_stop(old);
+    server_stop(empty);
+}
+
+void bench_growth(struct server *loaded)
+{
+    grow_result(loaded);
+    grow_past(30, 100);
+    grow_past(30, bench_keys());
+    grow_past(90, 1000);
+    grow_past(365, 1000);
 }
