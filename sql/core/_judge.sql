@@ -53,9 +53,19 @@ main: BEGIN
     DECLARE v_owner_conn, v_owner_epoch BIGINT UNSIGNED;
     DECLARE v_on_expiry TINYINT UNSIGNED;
     DECLARE v_row_day DATE;
-    DECLARE v_bound BOOLEAN;
+    DECLARE v_bound BOOLEAN DEFAULT @@in_transaction;
     DECLARE v_look LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(128);
+
+    -- Bound: what is written may still go back, and what is locked stays locked, after this call. With the
+    -- caller's transaction, or with the statement that called a trigger or function in autocommit; there
+    -- the server refuses this SET (of a value to itself).
+    IF NOT v_bound THEN
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1930 SET v_bound = TRUE;
+            SET SESSION skip_replication = @@SESSION.skip_replication;
+        END;
+    END IF;
 
     again: LOOP
         SET v_tries = v_tries + 1, v_status = NULL, v_row_day = NULL,
@@ -174,17 +184,8 @@ main: BEGIN
                 SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
                 LEAVE judge;
             END IF;
-            -- FAILED and UNKNOWN are told to the world, so they must not go back with the caller's
-            -- transaction, nor with the statement that called a trigger or function in autocommit:
-            -- reap() or a claim that commits decides. The server refuses this SET (of a value to itself)
-            -- in triggers and functions.
-            SET v_bound = @@in_transaction;
-            IF NOT v_bound THEN
-                BEGIN
-                    DECLARE CONTINUE HANDLER FOR 1930 SET v_bound = TRUE;
-                    SET SESSION skip_replication = @@SESSION.skip_replication;
-                END;
-            END IF;
+            -- FAILED and UNKNOWN are told to the world, so they must not go back: reap() or a claim that
+            -- commits decides (begin does).
             IF v_bound AND in_routine <> 'begin' THEN
                 SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 1000, out_owner = NULL;
                 LEAVE judge;
@@ -205,11 +206,11 @@ main: BEGIN
             SET v_refusal = 'IN_PROGRESS', out_retry_after_ms = 100, out_owner = NULL;
         END;
 
-        -- Wait with nothing in hand. A holder with a committed lease is not waited for inside a
-        -- transaction: the duplicate's row lock would keep that very holder from finishing.
+        -- Wait with nothing in hand. A bound call does not wait for a holder with a committed lease: the
+        -- duplicate's row lock would keep that very holder from finishing.
         IF v_refusal = 'IN_PROGRESS' THEN
             SET in_wait_ms = COALESCE(in_wait_ms, idem_setting('wait_ms'));
-            IF v_waited_ms < in_wait_ms AND NOT (@@in_transaction AND out_owner_since IS NOT NULL) THEN
+            IF v_waited_ms < in_wait_ms AND NOT (v_bound AND out_owner_since IS NOT NULL) THEN
                 SELECT SLEEP(0.02) INTO v_tries;
                 SET v_waited_ms = v_waited_ms + 20, v_tries = 0, v_refusal = NULL;
             END IF;

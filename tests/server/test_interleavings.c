@@ -227,6 +227,27 @@ static void a_leased_holder_is_not_waited_for_inside_a_transaction(void **state)
     }
 }
 
+/* Neither in a function or trigger, whose statement keeps its locks to its end. */
+static void a_leased_holder_is_not_waited_for_inside_a_function(void **state)
+{
+    const char *key = fresh_key("leased");
+
+    (void)state;
+    run(s1, "CREATE FUNCTION test.waits(k VARBINARY(255)) RETURNS VARCHAR(16) DETERMINISTIC BEGIN"
+            " DECLARE s VARCHAR(16); DECLARE t BIGINT UNSIGNED; DECLARE d LONGTEXT;"
+            " CALL idem.claim_into('pay', k, NULL, 60000, s, t, d); RETURN s; END");
+    claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL");
+    send_query(s2, "SET @s = test.waits(%s)", key);
+    wait_until(s3,
+               "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %lu"
+               " AND (command = 'Sleep' OR state = 'User sleep')",
+               mysql_thread_id(s2));
+    assert_int_equal(finish(s1, PROCEDURE_DOOR, "'pay'", key, "NULL", "'{}'"), 0);
+    assert_int_equal(receive(s2), 0);
+    expect_text(s2, "IN_PROGRESS", "SELECT @s");
+    run(s1, "DROP FUNCTION test.waits");
+}
+
 /* ---- midnight ---------------------------------------------------------------------------------
  */
 
@@ -930,6 +951,7 @@ int main(void)
         T(a_wait_ends_when_the_holder_ends),
         T(case_42_kill_and_time_limit_during_a_claim),
         T(a_leased_holder_is_not_waited_for_inside_a_transaction),
+        T(a_leased_holder_is_not_waited_for_inside_a_function),
         T(case_26_same_key_both_sides_of_midnight_in_sequence),
         T(case_26_finish_without_token_after_midnight),
         T(case_26_finish_after_midnight_while_another_session_asks),
