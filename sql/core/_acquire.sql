@@ -15,17 +15,18 @@
 -- idem_look_days() leaves out the sealed days whose filter says that the key is certainly not there.
 --
 -- Tomorrow: only a server whose clock was ahead can have put the key there (before a fail-over to this
--- one, or a restart with the clock set back; while a server runs its day never goes back). Those rows are
--- committed, so a plain read finds them; a locking one would lock the gaps where everybody inserts after
--- midnight. It is looked at in the last two hours of a day: the clock difference covered.
+-- one, or a restart with the clock set back; while a server runs its day never goes back). It is looked at
+-- in the last two hours of a day: the clock difference covered. A locking read would lock the gaps where
+-- everybody inserts after midnight. A plain one may be too old, when the transaction began while this server
+-- still was a replica, and it would open a snapshot, for which innodb_snapshot_isolation makes the caller
+-- pay later (1020). A row put there and taken back meets what is there and locks no gap.
 --
 -- Galera: the lock of a row, and so the look, does not meet transactions of other nodes that have not been
 -- applied here yet. Keys of rows written do: of two transactions that wrote the same primary key on two
 -- nodes one fails (1213). The record's own key has the day in it, so the key alone is written too, as a row
 -- of galera_guard that is gone again at once. Another node's claim of the key in whatever day was then
--- either applied here before that, and the look finds it, or one of the two does not commit. And rows for
--- tomorrow may come in while this transaction runs, newer than its snapshot: a plain read would miss them.
--- A row put there and taken back meets them, and locks no gap.
+-- either applied here before that, and the look finds it, or one of the two does not commit. Rows for
+-- tomorrow may come in while this transaction runs.
 --
 -- Point reads only: a range over (scope, idem_key, created_on) would lock the next key as well, and an
 -- IN list is read as one range per day in each of the days.
@@ -102,7 +103,7 @@ BEGIN
     SET v_tomorrow = IF(in_old_token IS NULL, in_day, idem_today()) + INTERVAL 1 DAY;
     IF v_found IS NULL AND DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() + 7200000000
                                 MICROSECOND) >= v_tomorrow THEN
-        IF in_old_token IS NULL AND idem_galera() THEN
+        IF in_old_token IS NULL THEN
             BEGIN
                 DECLARE CONTINUE HANDLER FOR 1062 SET v_found = v_tomorrow;
                 DECLARE CONTINUE HANDLER FOR 1526 SET v_tomorrow = NULL; -- no partition, no row

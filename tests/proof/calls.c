@@ -24,8 +24,7 @@ static bool is_settling(enum op op)
     return op >= FINISH && op <= CHECKPOINT;
 }
 
-/* Errors a client has to live with. A killed statement runs no handler any more, so what it had
-   just met may come out bare. */
+/* Errors a client has to live with. */
 static void vet(struct session *s, const struct event *event)
 {
     unsigned int error = event->error;
@@ -43,7 +42,7 @@ static void vet(struct session *s, const struct event *event)
     /* A KILL while the server reads a trigger leaves it useless until its table is opened again. */
     if (event->way == TRIGGER && error == 1064)
         return;
-    if (killed && (error == 1205 || error == 1062 || error == 1526 || error == 1930))
+    if (killed && killed_may_answer(error))
         return;
     report(FAULT, "key %d: call %d through %s answers error %u: %s", event->key, event->op,
            way_names[event->way], error, s->sql != NULL ? mysql_error(s->sql) : "");

@@ -317,7 +317,8 @@ static void case_26_finish_after_midnight_while_another_session_asks(void **stat
         const char *key = fresh_key("asks");
 
         set_clock(s3, NULL);
-        set_clock(s3, "2031-03-01 23:59:59.9");
+        set_clock(s3,
+                  "2031-03-01 21:59:59"); /* later, the row that looks at tomorrow is in the way */
         run(s3, "CALL idem.ensure_partitions()");
         assert_string_equal(begin(s1, door, "'pay'", key, "NULL").state, "CLAIMED");
         set_clock(s3, "2031-03-02 00:00:00.1");
@@ -372,7 +373,8 @@ static void case_26_own_claim_of_yesterday_is_known_while_another_session_asks(v
         struct answer first, again;
 
         set_clock(s3, NULL);
-        set_clock(s3, "2031-03-01 23:59:59.9");
+        set_clock(s3,
+                  "2031-03-01 21:59:59"); /* later, the row that looks at tomorrow is in the way */
         run(s3, "CALL idem.ensure_partitions()");
         run(s1, "BEGIN");
         first = claim(s1, door, "'pay'", key, "NULL");
@@ -472,6 +474,46 @@ static void a_record_of_tomorrow_is_met_before_midnight(void **state)
         set_clock(s1, "2031-03-27 22:30:00");
         assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
     }
+}
+
+/* The record came in by replication, after the transaction had begun; then this server was
+ * promoted. */
+static void a_record_of_tomorrow_is_met_by_an_old_snapshot(void **state)
+{
+    (void)state;
+    at("2031-03-29 22:30:00");
+    run(s2, "SET SESSION innodb_snapshot_isolation = OFF"); /* 1020 otherwise */
+    EACH_DOOR(door)
+    {
+        const char *key = fresh_key("promoted");
+
+        run(s2, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
+        put_row(s1, key, "2031-03-30");
+        run(s1, "UPDATE idem.record SET status = 1 WHERE idem_key = %s", key);
+        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
+        run(s2, "ROLLBACK");
+    }
+    run(s2, "SET SESSION innodb_snapshot_isolation = DEFAULT");
+}
+
+/* A claim opens no snapshot, also when it looks at tomorrow; 11.8 would answer the UPDATE with
+ * 1020. */
+static void a_claim_before_midnight_opens_no_snapshot(void **state)
+{
+    (void)state;
+    at("2031-03-29 22:30:00");
+    run(s1, "INSERT INTO test.orders (id, note) VALUES (1000, '')");
+    EACH_DOOR(door)
+    {
+        run(s2, "BEGIN");
+        assert_string_equal(claim(s2, door, "'pay'", fresh_key("evening"), "NULL").state,
+                            "CLAIMED");
+        run(s1, "UPDATE test.orders SET note = CONCAT(note, 'x') WHERE id = 1000");
+        expect_text(s2, door == PROCEDURE_DOOR ? "x" : "xx",
+                    "SELECT note FROM test.orders WHERE id = 1000");
+        run(s2, "COMMIT");
+    }
+    run(s1, "DELETE FROM test.orders WHERE id = 1000");
 }
 
 static void case_27_missing_partition_is_named(void **state)
@@ -924,12 +966,11 @@ static void *loop(void *data)
 static void case_02_case_03_no_deadlock_between_claims_in_any_order(void **state)
 {
     (void)state;
-    /* Not in the last two hours of a day: the plain look at tomorrow opens a snapshot, and
-       then 11.8 may rightly answer 1020 to a transaction's later claims. */
-    at("2031-06-01 12:00:00");
-    for (int random_order = 0; random_order <= 1; random_order++) {
+    for (int test = 0; test < 4; test++) {
         static struct looper loopers[16];
+        bool random_order = test % 2 != 0;
 
+        at(test < 2 ? "2031-06-01 12:00:00" : "2031-06-01 23:00:00");
         for (int i = 0; i < 16; i++) {
             loopers[i] = (struct looper){.number = i, .random_order = random_order};
             pthread_create(&loopers[i].thread, NULL, loop, &loopers[i]);
@@ -961,6 +1002,8 @@ int main(void)
         T(case_26_late_insert_into_yesterday_meets_todays_claim),
         T(a_clock_that_steps_back_over_midnight_does_not_reopen_yesterday),
         T(a_record_of_tomorrow_is_met_before_midnight),
+        T(a_record_of_tomorrow_is_met_by_an_old_snapshot),
+        T(a_claim_before_midnight_opens_no_snapshot),
         T(case_27_missing_partition_is_named),
         T(case_05_snapshot_older_than_the_winner),
         T(case_06_snapshot_isolation_raises_1020_and_nothing_else),

@@ -105,11 +105,8 @@ static void *work(void *data)
             atomic_fetch_sub(&keys_open, 1);
         if (error == 0)
             continue;
-        /* The server runs no handler in a killed statement: what it had just met may come out bare.
-         */
         if (!is_expected(error) &&
-            !(atomic_exchange(&killed[client->number], false) &&
-              (error == 1062 || error == 1205 || error == 1526 || error == 1615))) {
+            !(atomic_exchange(&killed[client->number], false) && killed_may_answer(error))) {
             client->unexpected = error;
             snprintf(client->message, sizeof(client->message), "%s", mysql_error(sql));
         }

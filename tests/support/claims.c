@@ -210,3 +210,9 @@ unsigned int checkpoint(MYSQL *sql, enum door door, const char *biz_type, const 
                ? settle(sql, door, "checkpoint", "%s, %s, %s, %s", biz_type, key, data, token)
                : settle(sql, door, "checkpoint", "%s, %s, %s, %s", biz_type, key, token, data);
 }
+
+bool killed_may_answer(unsigned int error)
+{
+    return error == 1317 || error == 1205 || error == 1062 || error == 1526 || error == 1615 ||
+           error == 1930;
+}

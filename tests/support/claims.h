@@ -3,6 +3,8 @@
 #ifndef IDEM_TESTS_CLAIMS_H
 #define IDEM_TESTS_CLAIMS_H
 
+#include <stdbool.h>
+
 #include <mysql.h>
 
 enum door { PROCEDURE_DOOR, UDF_DOOR };
@@ -46,5 +48,9 @@ unsigned int renew(MYSQL *sql, enum door door, const char *biz_type, const char 
                    const char *token, const char *seconds);
 unsigned int checkpoint(MYSQL *sql, enum door door, const char *biz_type, const char *key,
                         const char *token, const char *data);
+
+/* In a killed statement the server runs no handler any more: what it had just met may come out
+   bare, and that its routine was to be prepared anew (1615). */
+bool killed_may_answer(unsigned int error);
 
 #endif
