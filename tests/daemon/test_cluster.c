@@ -358,7 +358,13 @@ static void case_41_uninstall_while_the_other_node_works(void **state)
     for (int i = 0; i < 2; i++)
         expect_text(sql[i], "0 0 0 00", LEFT_OF_IDEM);
     expect_healthy_cluster();
-    disconnect(); /* the library stays until then */
+    /* The library goes with the last session that was there before. */
+    disconnect();
+    connect_to_both();
+    for (int i = 0; i < 2; i++)
+        wait_until(sql[i], "SELECT COUNT(*) = 0 FROM information_schema.plugins"
+                           " WHERE plugin_name = 'idem'");
+    disconnect();
     install();
 }
 
