@@ -338,10 +338,19 @@ static void case_41_install_over_an_older_one_while_the_other_node_works(void **
 static void case_41_uninstall_while_the_other_node_works(void **state)
 {
     struct worker workers[2] = {0};
+    MYSQL *open[2];
 
     NEEDS_CLUSTER();
     start_workers(workers);
     wait_for_work(workers);
+    for (int i = 0; i < 2; i++) {
+        open[i] = server_connect(nodes[1]);
+        assert_string_equal(begin(open[i], i ? UDF_DOOR : PROCEDURE_DOOR, "'pay'",
+                                  i ? "'open'" : "'unfinished'", "NULL")
+                                .state,
+                            "CLAIMED");
+        run(open[i], "INSERT INTO test.work VALUES ('of open transaction %d')", i);
+    }
     /* Schema objects leave both nodes, functions and plugin this one. */
     server_run_sql(nodes[0], "uninstall.sql", "");
     cluster_catch_up(sql);
@@ -350,6 +359,10 @@ static void case_41_uninstall_while_the_other_node_works(void **state)
     expect_errno(sql[0], 1305, "SELECT idem_claim('pay', 'x')");
     expect_errno(sql[1], 52005, "SELECT idem_claim('pay', 'x')");
     expect_errno(sql[1], 1305, "CALL idem.claim('pay', 'x', NULL)");
+    for (int i = 0; i < 2; i++) {
+        expect_errno(open[i], 1213, "COMMIT");
+        mysql_close(open[i]);
+    }
     end_workers(workers);
     /* The other node's part, and the records. */
     for (int i = 1; i >= 0; i--)
