@@ -34,6 +34,8 @@ BEGIN NOT ATOMIC
 END$$
 DELIMITER ;
 COMMIT; -- autocommit may be off
+START TRANSACTION WITH CONSISTENT SNAPSHOT; -- see library.sql
+COMMIT;
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
 SET @idem_wsrep_on = @@SESSION.wsrep_on AND @@wsrep_provider NOT IN ('', 'none'), SESSION wsrep_on = 0;
 @IDEM_DROP_FUNCTIONS@UNINSTALL PLUGIN IF EXISTS idem;

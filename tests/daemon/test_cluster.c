@@ -241,7 +241,7 @@ static void *work(void *data)
             worker->unexpected = error;
             snprintf(worker->message, sizeof(worker->message), "%s", mysql_error(own));
         }
-        if ((error = run_errno(own, "ROLLBACK")) == 2014) { /* 1213 came behind a row */
+        if (run_errno(own, "ROLLBACK") == 2014) { /* 1213 came behind a row */
             mysql_close(own);
             own = server_connect(nodes[1]);
         }
