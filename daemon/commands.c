@@ -63,9 +63,9 @@ int idem_command_once(struct idem_options *options, int argc, char **argv)
         for (int i = 0; i < IDEM_TASK_COUNT && !idem_loop_stopping(); i++) {
             enum idem_task_end end;
 
-            do
-                end = idem_task_run(&tasks[i], i, &db);
-            while (end == IDEM_TASK_MORE && !idem_loop_stopping());
+            while ((end = idem_task_run(&tasks[i], i, &db)) == IDEM_TASK_MORE &&
+                   !idem_loop_stopping())
+                idem_loop_sleep(tasks[i].due - idem_loop_now());
             if (end == IDEM_TASK_FAILED)
                 code = IDEM_EXIT_FAILED;
             json_decref(tasks[i].last_rows);

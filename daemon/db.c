@@ -15,6 +15,7 @@
 #include "idem/version.h"
 #include "loop.h"
 
+#define ER_UNKNOWN_COM_ERROR 1047 /* a node that is not, or not yet, part of its Galera cluster */
 #define ER_SERVER_SHUTDOWN 1053
 #define ER_ABORTING_CONNECTION 1152
 #define ER_CONNECTION_KILLED 1927
@@ -215,6 +216,6 @@ json_t *idem_db_query(struct idem_db *db, const char *text)
 bool idem_db_lost(const struct idem_db *db)
 {
     return (db->error >= CR_MIN_ERROR && db->error <= CR_MAX_ERROR) ||
-           db->error == ER_SERVER_SHUTDOWN || db->error == ER_ABORTING_CONNECTION ||
-           db->error == ER_CONNECTION_KILLED;
+           db->error == ER_UNKNOWN_COM_ERROR || db->error == ER_SERVER_SHUTDOWN ||
+           db->error == ER_ABORTING_CONNECTION || db->error == ER_CONNECTION_KILLED;
 }

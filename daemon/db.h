@@ -12,6 +12,11 @@
 
 #include "options.h"
 
+/* The server rolled the transaction back for somebody else's: on a Galera cluster another node's.
+ */
+#define ER_LOCK_DEADLOCK 1213
+#define ER_CHECKREAD 1020
+
 struct idem_db {
     MYSQL *sql; /* NULL: not connected */
     char name[300];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where this daemon stands towards its server. The leader holds user lock idem.leader on the very
    connection that runs the tasks: losing one is losing the other, so proof and action cannot come
-   apart. It matters for tidiness only; two leaders would do no harm. */
+   apart. It matters for tidiness only; two leaders would do no harm. On a Galera cluster each node
+   has its own lock, and idem_task_ran_elsewhere() keeps the leaders out of each other's way. */
 #ifndef IDEMD_LEAD_H
 #define IDEMD_LEAD_H
 

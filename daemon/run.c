@@ -137,7 +137,8 @@ static void step(struct runner *runner)
     }
     runner->failures = 0;
     if (standing == IDEM_LEADER && (task = pick_task(runner, &pause)) >= 0) {
-        if (idem_task_run(&runner->tasks[task], task, &runner->db) != IDEM_TASK_MORE)
+        if (!idem_task_ran_elsewhere(&runner->tasks[task], task, &runner->db) &&
+            idem_task_run(&runner->tasks[task], task, &runner->db) != IDEM_TASK_MORE)
             runner->report_due = 0;
         if (pick_task(runner, &pause) >= 0)
             return;

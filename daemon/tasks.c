@@ -11,6 +11,8 @@
 
 #define MORE_PAUSE_MS 20      /* between calls while a backlog is worked off */
 #define CONTENDED_DOUBLINGS 3 /* a contended task waits up to 8 intervals */
+#define CONFLICT_PAUSE_MS 100 /* doubles with every conflict in a row */
+#define CONFLICTS_MOST 7      /* 12.7 seconds; the next one is told as a failure */
 
 const struct idem_task_kind idem_task_kinds[IDEM_TASK_COUNT] = {
 #define X(name, setting, patience) {#name, setting, patience},
@@ -69,6 +71,47 @@ static void tell(struct idem_task *task, const struct idem_task_kind *kind, json
     task->last_rows = json_incref(rows);
 }
 
+/* 0 while it has never run, or the last run failed. */
+static int64_t runs_of(struct idem_db *db, const struct idem_task_kind *kind)
+{
+    char query[128];
+    int64_t runs;
+    json_t *rows;
+
+    snprintf(query, sizeof(query),
+             "SELECT t.runs FROM idem.task t WHERE t.name = '%s' AND t.failures = 0", kind->name);
+    rows = idem_db_query(db, query);
+    runs = rows != NULL ? strtoll(text_of(json_array_get(rows, 0), "runs"), NULL, 10) : 0;
+    json_decref(rows);
+    return runs;
+}
+
+bool idem_task_ran_elsewhere(struct idem_task *task, int index, struct idem_db *db)
+{
+    const struct idem_task_kind *kind = &idem_task_kinds[index];
+    int64_t runs = task->due != 0 ? runs_of(db, kind) : 0;
+
+    if (runs <= task->runs)
+        return false;
+    idem_log(IDEM_LOG_DEBUG, NULL, "%s was run by somebody else", kind->name);
+    task->runs = runs;
+    task->due = idem_loop_now() + interval_ms(db, kind);
+    return true;
+}
+
+/* The transaction lost to another one and is gone; it will not lose every time. */
+static bool is_conflict(struct idem_task *task, const struct idem_task_kind *kind,
+                        const struct idem_db *db)
+{
+    if ((db->error != ER_LOCK_DEADLOCK && db->error != ER_CHECKREAD) ||
+        task->conflicts == CONFLICTS_MOST)
+        return false;
+    if (task->conflicts == 0)
+        idem_log(IDEM_LOG_INFO, json_pack("{s:i}", "error", db->error),
+                 "%s: another transaction was first; it is tried again", kind->name);
+    return true;
+}
+
 static enum idem_task_end failed(struct idem_task *task, const struct idem_task_kind *kind,
                                  const struct idem_db *db)
 {
@@ -92,6 +135,7 @@ enum idem_task_end idem_task_run(struct idem_task *task, int index, struct idem_
 {
     const struct idem_task_kind *kind = &idem_task_kinds[index];
     enum idem_task_end end = IDEM_TASK_DONE;
+    bool lost = false;
     int64_t pause;
     char query[128];
     json_t *rows;
@@ -99,22 +143,31 @@ enum idem_task_end idem_task_run(struct idem_task *task, int index, struct idem_
     snprintf(query, sizeof(query), "CALL idem.%s()", kind->name);
     idem_log(IDEM_LOG_DEBUG, NULL, "%s", query);
     rows = idem_db_query(db, query);
-    if (rows == NULL) {
+    if (rows == NULL && is_conflict(task, kind, db)) {
+        end = IDEM_TASK_MORE;
+        pause = (int64_t)CONFLICT_PAUSE_MS << task->conflicts++;
+    } else if (rows == NULL) {
         end = failed(task, kind, db);
-        pause = idem_db_lost(db) ? 0 : interval_ms(db, kind);
+        task->conflicts = 0;
+        lost = idem_db_lost(db);
+        pause = interval_ms(db, kind);
     } else {
         if (task->error != 0)
             idem_log(IDEM_LOG_INFO, NULL, "%s works again", kind->name);
         task->error = 0;
+        task->conflicts = 0;
         tell(task, kind, rows);
-        if (has(rows, "more", "1"))
-            end = IDEM_TASK_MORE;
         task->contended = has(rows, "outcome", "contended") ? task->contended + 1 : 0;
         pause = interval_ms(db, kind)
                 << (task->contended < CONTENDED_DOUBLINGS ? task->contended : CONTENDED_DOUBLINGS);
+        if (has(rows, "more", "1")) {
+            end = IDEM_TASK_MORE;
+            pause = MORE_PAUSE_MS;
+        }
         json_decref(rows);
     }
-    task->due = idem_loop_now() + (end == IDEM_TASK_MORE ? MORE_PAUSE_MS : pause);
+    task->runs = runs_of(db, kind);
+    task->due = lost ? 0 : idem_loop_now() + pause;
     return end;
 }
 

@@ -34,14 +34,20 @@ extern const struct idem_task_kind idem_task_kinds[IDEM_TASK_COUNT];
 struct idem_task {
     int64_t due; /* of idem_loop_now(); 0: at once */
     unsigned int error;
-    int contended; /* times in a row */
+    int contended, conflicts; /* times in a row */
+    int64_t runs;             /* of idem.task, after the last run of this process */
     json_t *last_rows;
 };
 
+/* MORE: there is a backlog, or another transaction was in the way; soon due again. */
 enum idem_task_end { IDEM_TASK_DONE, IDEM_TASK_MORE, IDEM_TASK_FAILED };
 
 /* Runs task number `index` now, logs what is new, and sets when it is due again. */
 enum idem_task_end idem_task_run(struct idem_task *task, int index, struct idem_db *db);
+
+/* True when somebody else has run it since: another node's daemon, an EVENT, a DBA. Then it is due
+   one interval from now. A task that is due at once (start, SIGUSR1) is not asked about. */
+bool idem_task_ran_elsewhere(struct idem_task *task, int index, struct idem_db *db);
 
 /* Says what a run would do now, on stdout; false on an error. */
 bool idem_tasks_plan(struct idem_db *db);

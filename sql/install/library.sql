@@ -1,3 +1,7 @@
+-- MariaDB 11: a session that first writes to the binlog with wsrep_on = 0 sends events, once it is on again, that
+-- no other node can read: they leave the cluster. The snapshot sets the session up for Galera before that.
+START TRANSACTION WITH CONSISTENT SNAPSHOT;
+COMMIT;
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
 SET @idem_wsrep_on = @@SESSION.wsrep_on AND @@wsrep_provider NOT IN ('', 'none'), SESSION wsrep_on = 0;
 DELIMITER $$

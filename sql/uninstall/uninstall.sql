@@ -1,5 +1,6 @@
 -- Removes the routines, functions and the plugin of idem, and keeps the records. To remove them too:
--- SET @idem_drop_data = 1 before this file. Run it on each replica first, as install.sql.
+-- SET @idem_drop_data = 1 before this file. Run it on each replica first, as install.sql; on a Galera
+-- cluster on every node, one after the other.
 SET @idem_sql_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_TRANS_TABLES';
 DROP EVENT IF EXISTS idem.ensure_partitions;
 DROP EVENT IF EXISTS idem.reap;
@@ -33,6 +34,8 @@ BEGIN NOT ATOMIC
 END$$
 DELIMITER ;
 COMMIT; -- autocommit may be off
+START TRANSACTION WITH CONSISTENT SNAPSHOT; -- see library.sql
+COMMIT;
 SET @idem_log_bin = @@SESSION.sql_log_bin, SESSION sql_log_bin = 0;
 SET @idem_wsrep_on = @@SESSION.wsrep_on AND @@wsrep_provider NOT IN ('', 'none'), SESSION wsrep_on = 0;
 @IDEM_DROP_FUNCTIONS@UNINSTALL PLUGIN IF EXISTS idem;

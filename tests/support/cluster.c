@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define OPTIONS 13
+#define OPTIONS 14
 
 static const char *const libraries[] = {"/usr/lib/galera/libgalera_smm.so",
                                         "/usr/lib64/galera-4/libgalera_smm.so"};
@@ -36,9 +36,14 @@ const char *cluster_missing(void)
 {
     if (library() == NULL)
         return "the Galera library (package galera-4)";
-    if (system("command -v rsync wsrep_sst_rsync >/dev/null") != 0)
-        return "rsync, or the server's wsrep_sst_rsync";
     return NULL;
+}
+
+const char *cluster_transfer_missing(void)
+{
+    if (system("command -v rsync wsrep_sst_rsync >/dev/null") != 0)
+        return "rsync, or wsrep_sst_rsync (package mariadb-server)";
+    return cluster_missing();
 }
 
 static void add_option(int node, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -79,6 +84,8 @@ static void write_options(int node, bool first)
                "ist.recv_addr=127.0.0.1:%u;gcache.size=16M;pc.recovery=false;pc.weight=%d",
                own, own, server_free_port(), node == 0 ? 2 : 1);
     add_option(node, "--wsrep-slave-threads=4"); /* rows are applied side by side */
+    /* MariaDB 11: wsrep_provider_options may be set while it runs, as before */
+    add_option(node, "--loose-plugin-wsrep-provider=OFF");
     add_option(node, "--innodb-autoinc-lock-mode=2");
     add_option(node, "--server-id=%d", node + 1);
     add_option(node, "--log-slave-updates=ON");
@@ -126,19 +133,43 @@ static void open_folder(const struct server *node)
     assert_int_equal(system(command), 0);
 }
 
+/* A copy of the first node's data as it was before the cluster began, said to be what the cluster
+   has now: nothing is written meanwhile. So the second node needs no state transfer. */
+static void write_position(struct server *first)
+{
+    MYSQL *sql = server_connect(first);
+    char path[700];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/copy/grastate.dat", server_folder(first));
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("version: 2.1\nsafe_to_bootstrap: 0\n", file);
+    fprintf(file, "uuid: %s\n", value(sql, "SELECT " GLOBAL_STATUS("WSREP_CLUSTER_STATE_UUID")));
+    fprintf(file, "seqno: %s\n", value(sql, "SELECT " GLOBAL_STATUS("WSREP_LAST_COMMITTED")));
+    fclose(file);
+    mysql_close(sql);
+}
+
 void cluster_start(struct server *ret_nodes[2])
 {
-    for (int i = 0; i < 2; i++) {
-        ret_nodes[i] = server_start_bare(NULL);
-        server_kill(ret_nodes[i], SIGTERM);
-        open_folder(ret_nodes[i]);
+    char copy[700];
+
+    for (int i = 0; i < 2; i++)
         group_ports[i] = server_free_port();
-    }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         write_options(i, i == 0);
-        server_restart(ret_nodes[i], options[i]);
-        cluster_wait(ret_nodes[i], i + 1);
-    }
+    ret_nodes[0] = server_start_bare(NULL);
+    server_kill(ret_nodes[0], SIGTERM);
+    snprintf(copy, sizeof(copy), "cp -a '%s/data' '%s/copy'", server_folder(ret_nodes[0]),
+             server_folder(ret_nodes[0]));
+    assert_int_equal(system(copy), 0);
+    server_restart(ret_nodes[0], options[0]);
+    cluster_wait(ret_nodes[0], 1);
+    write_position(ret_nodes[0]);
+    snprintf(copy, sizeof(copy), "mv '%s/copy' data", server_folder(ret_nodes[0]));
+    ret_nodes[1] = server_start_with(options[1], copy);
+    cluster_wait(ret_nodes[1], 2);
 }
 
 void cluster_rejoin(struct server *nodes[2], int which)
@@ -147,6 +178,15 @@ void cluster_rejoin(struct server *nodes[2], int which)
     write_options(which, false);
     server_restart(nodes[which], options[which]);
     cluster_wait(nodes[which], 2);
+}
+
+void cluster_catch_up(MYSQL *const sql[2])
+{
+    for (int i = 0; i < 2; i++) {
+        long long seqno = value_int(sql[i], "SELECT " GLOBAL_STATUS("WSREP_LAST_COMMITTED"));
+
+        wait_until(sql[!i], "SELECT " GLOBAL_STATUS("WSREP_LAST_COMMITTED") " >= %lld", seqno);
+    }
 }
 
 void cluster_stop(struct server *nodes[2])

@@ -8,16 +8,24 @@
 /* NULL when this machine can run one, else what is missing. */
 const char *cluster_missing(void);
 
-/* Starts both nodes, without idem; idem.so is in their plugin_dir. The second one is a copy of the
-   first (rsync). The first one weighs more: it goes on alone when the second one dies, and not the
-   other way. */
+/* NULL when it can also take back a node that was killed. */
+const char *cluster_transfer_missing(void);
+
+/* Starts both nodes, without idem; idem.so is in their plugin_dir. The first one weighs more: it
+   goes on alone when the second one dies, and not the other way. */
 void cluster_start(struct server *ret_nodes[2]);
 void cluster_stop(struct server *nodes[2]);
 
-/* Starts a node again that was killed; it gets its data from the other one. */
+/* Starts a node again that was killed; it gets its data from the other one (rsync). */
 void cluster_rejoin(struct server *nodes[2], int which);
 
 /* Returns when the node takes statements and the cluster has so many nodes. */
 void cluster_wait(struct server *node, int size);
+
+/* Returns when both nodes have applied what the other one had committed. A session on each. */
+void cluster_catch_up(MYSQL *const sql[2]);
+
+#define GLOBAL_STATUS(name)                                                                        \
+    "(SELECT variable_value FROM information_schema.global_status WHERE variable_name = '" name "')"
 
 #endif

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 packages=(
     build-essential cmake ninja-build pkg-config
-    mariadb-server-core mariadb-client mariadb-backup libmariadbd-dev libmariadb-dev libssl-dev
+    mariadb-server-core mariadb-client mariadb-backup libmariadbd-dev libmariadb-dev libssl-dev galera-4
     libmicrohttpd-dev libsystemd-dev libjansson-dev libcmocka-dev
     clang-format clang-tidy cppcheck valgrind libasan8 libubsan1 openssl
 )

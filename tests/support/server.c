@@ -189,10 +189,8 @@ struct server *server_start_with(const char *const *options, const char *make_da
 struct server *server_start(const char *const *options)
 {
     struct server *server = server_start_bare(options);
-    char output[4096];
 
-    if (server_run_sql_file(server, "install.sql", "", output, sizeof(output)) != 0)
-        fail_msg("install.sql failed: %s", output);
+    server_run_sql(server, "install.sql", "");
     return server;
 }
 
@@ -260,6 +258,14 @@ int server_run_sql_file(const struct server *server, const char *name, const cha
             fclose(file);
     }
     return code;
+}
+
+void server_run_sql(const struct server *server, const char *name, const char *client_options)
+{
+    char output[4096];
+
+    if (server_run_sql_file(server, name, client_options, output, sizeof(output)) != 0)
+        fail_msg("%s failed: %s", name, output);
 }
 
 bool server_log_contains(const struct server *server, const char *text)

@@ -43,6 +43,9 @@ unsigned int server_free_port(void);
 int server_run_sql_file(const struct server *server, const char *name, const char *client_options,
                         char *ret_output, size_t room);
 
+/* The same, and expects it to succeed. */
+void server_run_sql(const struct server *server, const char *name, const char *client_options);
+
 /* True when the server's error log holds this text. */
 bool server_log_contains(const struct server *server, const char *text);
 
