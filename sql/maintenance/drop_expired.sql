@@ -8,7 +8,8 @@
 -- look. What is not committed yet holds the table, and the DROP does not get it. On a Galera cluster the
 -- DROP aborts it instead, on every node, unless it commits between the look and the DROP; but only a
 -- transaction that is as old as the day can have put a row there. (The looks are SELECT ... INTO: in SET
--- and IF a subquery is a locking read, which would wait for the holders and make others wait.)
+-- and IF a subquery is a locking read, which would wait for the holders and make others wait. And they count: a KILL can make MariaDB answer
+-- that nothing EXISTS, or with no row, and go on; a COUNT or SUM is never lost so.)
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_expired()
     MODIFIES SQL DATA
@@ -85,7 +86,8 @@ BEGIN
         ELSEIF v_name IS NULL THEN
             -- Dropped by hand, or a call was killed after its DROP. If there are rows of this day in
             -- another partition (made by hand, of several days) they leave with that one.
-            SELECT EXISTS (SELECT 1 FROM idem.record r WHERE r.created_on = v_day) INTO v_open;
+            SELECT COUNT(*) INTO v_open
+              FROM (SELECT 1 FROM idem.record r WHERE r.created_on = v_day LIMIT 1) t;
             IF v_open THEN
                 SET v_result = 'pinned', v_detail = 'its rows are in a partition of several days';
             ELSE
@@ -98,10 +100,11 @@ BEGIN
         END IF;
 
         IF v_result IS NULL THEN
-            SELECT EXISTS (SELECT 1 FROM idem.record r FORCE INDEX (lease)
-                            WHERE r.created_on > v_after AND r.created_on <= v_day
-                              AND (r.lease_until IS NOT NULL OR (r.lease_until IS NULL AND r.status = 3)))
-              INTO v_open;
+            SELECT COUNT(*) INTO v_open
+              FROM (SELECT 1 FROM idem.record r FORCE INDEX (lease)
+                     WHERE r.created_on > v_after AND r.created_on <= v_day
+                       AND (r.lease_until IS NOT NULL OR (r.lease_until IS NULL AND r.status = 3))
+                     LIMIT 1) t;
             IF NOT v_open THEN
                 SET v_count = 0;
                 OPEN v_released;
