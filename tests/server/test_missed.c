@@ -54,7 +54,10 @@ static void install_missing(MYSQL *sql, char *text)
     while ((write = next_write(at)) != NULL) {
         char *end = strchr(write, ';'), *where = strstr(write, "WHERE ");
 
-        assert_true(end != NULL && where != NULL && where < end && write_count < WRITES);
+        if (end == NULL || where == NULL || where > end || write_count == WRITES) {
+            fail_msg("cannot make this miss: %.60s", write);
+            break;
+        }
         where += strlen("WHERE ");
         length += (size_t)snprintf(patched + length, PATCHED_BYTES - length, "%.*s",
                                    (int)(where - at), at);
@@ -89,6 +92,7 @@ static int start(void **state)
     }
     free(text);
     run(s1, "SET @missed = 0");
+    run(s1, "SET GLOBAL idem_partitions_ahead = 1");
     run(s1, "CREATE DATABASE shop");
     run(s1, "CREATE TABLE shop.item (id INT PRIMARY KEY, state VARCHAR(16) NOT NULL DEFAULT 'NEW',"
             " version BIGINT UNSIGNED NOT NULL DEFAULT 1, n INT NOT NULL DEFAULT 0)");
@@ -235,7 +239,7 @@ static void every_call_ends_as_if_no_write_had_missed(void **state)
     for (size_t i = 0; i < COUNT(deeds); i++) {
         const struct deed *deed = &deeds[i];
 
-        for (int inside = 0; inside <= !deed->no_transaction; inside++) {
+        for (int inside = 0; inside < (deed->no_transaction ? 1 : 2); inside++) {
             bool more = true;
 
             for (int n = 1; more; n++) {
