@@ -1,7 +1,8 @@
 -- Versions, for all three ways to apply one. Every change is one statement that names the version it may
 -- come from, or the insert that the unique key lets happen once; the UPDATE always moves the version, so
 -- ROW_COUNT() means the same under every client flag. Nothing changed: a locking read says why, from the
--- row as it is now. If it could have been changed after all (somebody was in between), once more.
+-- row as it is now. If it could have been changed after all (somebody was in between, or a KILL has made
+-- MariaDB 11 answer that nothing matched, and go on), once more.
 --
 -- A row that is not there yet is inserted without a locking look before: that would lock the gap, and
 -- two new rows would deadlock. The plain look only chooses where to begin.
@@ -124,7 +125,7 @@ main: BEGIN
     SET out_outcome = SUBSTR(idem_count(CONCAT('VERSION_', out_outcome)), 9);
 
     -- What was parked behind it.
-    SET v_done = NOT (v_park AND v_exists AND v_mode = 'delta');
+    SET v_done = NOT (v_park AND v_exists AND v_mode = 'delta'), v_tries = 0;
     WHILE NOT v_done DO
         CALL idem._next_parked(in_routine, in_projection, v_hash, out_expected - 1,
                                CONCAT(v_version_sql, v_key_sql), v_list_sql);
@@ -136,9 +137,10 @@ main: BEGIN
                                      out_expected - 1);
             IF ROW_COUNT() = 1 THEN
                 SET out_expected = out_expected + 1, v_done = idem_count('VERSION_APPLIED') IS NULL;
-            ELSE -- somebody else was quicker, or deleted the row
+            ELSE -- somebody else was quicker, or deleted the row; or nothing happened: once more
                 EXECUTE IMMEDIATE v_read_sql;
-                SET v_done = @idem_rows = 0 OR @idem_value < out_expected,
+                SET v_tries = v_tries + 1,
+                    v_done = @idem_rows = 0 OR @idem_value < out_expected - 1 OR v_tries >= 100,
                     out_expected = IF(v_done, out_expected, @idem_value + 1);
             END IF;
         END IF;

@@ -6,7 +6,8 @@
 -- Each statement is complete in itself, so there is no transaction here: in autocommit the UPDATE is
 -- the commit, and a kill between the two leaves nothing open. Not applied and yet in a state that leads
 -- to the target: the row was changed between the two statements (READ COMMITTED or autocommit; the
--- UPDATE keeps no lock on a row that it does not match), so once more. There is no handler for anything
+-- UPDATE keeps no lock on a row that it does not match), or a KILL has made MariaDB 11 answer that nothing
+-- matched, and go on: so once more. There is no handler for anything
 -- but an unknown column; 1213 and 1020 go to the caller.
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._transition(

@@ -14,15 +14,19 @@ BEGIN
     DECLARE v_checked BOOLEAN;
 
     SET v_checked = idem_check('drop_projection', @@character_set_results, in_name, 'guard');
-    IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name) THEN
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
-            MESSAGE_TEXT = 'idem.drop_projection: there is no projection of this name';
-    END IF;
-    IF EXISTS (SELECT 1 FROM idem.parked_event e WHERE e.projection = in_name) THEN
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
-            'idem.drop_projection: events are parked; see show_parked() and forget_parked()';
-    END IF;
-    DELETE FROM idem.projection WHERE name = in_name;
+    -- A KILL can make MariaDB answer that nothing matched, and go on: look again (in IF with a lock, so never
+    -- at an old snapshot).
+    REPEAT
+        IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name) THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+                MESSAGE_TEXT = 'idem.drop_projection: there is no projection of this name';
+        END IF;
+        IF EXISTS (SELECT 1 FROM idem.parked_event e WHERE e.projection = in_name) THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
+                'idem.drop_projection: events are parked; see show_parked() and forget_parked()';
+        END IF;
+        DELETE FROM idem.projection WHERE name = in_name;
+    UNTIL ROW_COUNT() = 1 END REPEAT;
     CALL idem._audit('drop_projection', in_name, NULL, NULL);
 END$$
 DELIMITER ;

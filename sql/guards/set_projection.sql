@@ -21,24 +21,29 @@ BEGIN
     DECLARE v_checked BOOLEAN;
 
     SET v_checked = idem_check('set_projection', @@character_set_results, in_name, 'guard');
-    IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name AND p.kind = 'delta') THEN
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
-            MESSAGE_TEXT = 'idem.set_projection: there is no delta projection of this name';
-    END IF;
     IF in_first_version < 0 OR in_max_parked NOT BETWEEN 1 AND 10000 THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
             'idem.set_projection: first_version takes 0 or more, max_parked 1 to 10000';
     END IF;
-    IF NOT COALESCE(in_park, FALSE)
-       AND EXISTS (SELECT 1 FROM idem.parked_event e WHERE e.projection = in_name) THEN
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
-            'idem.set_projection: events are parked; see show_parked() and forget_parked()';
-    END IF;
-    UPDATE idem.projection p
-       SET p.first_version = COALESCE(in_first_version, 1), p.park = COALESCE(in_park, FALSE),
-           p.max_parked = COALESCE(in_max_parked, 100), p.updated_by = USER(),
-           p.updated_at = TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND
-     WHERE p.name = in_name;
+    -- A KILL can make MariaDB 11 answer that nothing matched, and go on: look again. updated_at moves, so a
+    -- match is a change under every client flag.
+    REPEAT
+        IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name AND p.kind = 'delta') THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+                MESSAGE_TEXT = 'idem.set_projection: there is no delta projection of this name';
+        END IF;
+        IF NOT COALESCE(in_park, FALSE)
+           AND EXISTS (SELECT 1 FROM idem.parked_event e WHERE e.projection = in_name) THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
+                'idem.set_projection: events are parked; see show_parked() and forget_parked()';
+        END IF;
+        UPDATE idem.projection p
+           SET p.first_version = COALESCE(in_first_version, 1), p.park = COALESCE(in_park, FALSE),
+               p.max_parked = COALESCE(in_max_parked, 100), p.updated_by = USER(),
+               p.updated_at = GREATEST(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND,
+                                       p.updated_at + INTERVAL 1 MICROSECOND)
+         WHERE p.name = in_name;
+    UNTIL ROW_COUNT() = 1 END REPEAT;
     CALL idem._audit('set_projection', in_name, NULL,
                      JSON_OBJECT('first_version', in_first_version, 'park', in_park, 'max_parked',
                                  in_max_parked));

@@ -22,14 +22,15 @@ BEGIN
     END;
 
     ROLLBACK; -- nothing unless a statement of the task failed half-way
-    UPDATE idem.task
-       SET ended_at = v_now,
-           duration_us = GREATEST(0, TIMESTAMPDIFF(MICROSECOND, started_at, v_now)),
-           failures = IF(in_error_number IS NULL, 0, failures + 1),
-           succeeded_at = IF(in_error_number IS NULL, v_now, succeeded_at),
-           outcome = IF(in_error_number IS NULL, in_outcome, outcome),
-           error_number = in_error_number, error = in_error
-     WHERE name = in_name;
+    -- The row is there. No UPDATE: a KILL can make MariaDB 11 answer that it matched nothing, and go on.
+    INSERT INTO idem.task (name, runs, failures, started_at, account) VALUES (in_name, 1, 0, v_now, USER())
+        ON DUPLICATE KEY UPDATE
+            ended_at = v_now,
+            duration_us = GREATEST(0, TIMESTAMPDIFF(MICROSECOND, started_at, v_now)),
+            failures = IF(in_error_number IS NULL, 0, failures + 1),
+            succeeded_at = IF(in_error_number IS NULL, v_now, succeeded_at),
+            outcome = IF(in_error_number IS NULL, in_outcome, outcome),
+            error_number = in_error_number, error = in_error;
     COMMIT;
 END$$
 DELIMITER ;

@@ -2,12 +2,14 @@
 -- session could take a released record over. That is closed without locks: rows enter only today's
 -- partition; done and failed rows never change again; in progress and unknown rows pin the day. What is
 -- left are released rows, free for anybody: they are deleted first, one by one, without waiting (a
--- session that takes one over makes the DELETE miss it). Once a day is seen with done and failed rows
--- only it stays so for ever, so the DROP may come any time after the look. What is not committed yet
--- holds the table, and the DROP does not get it. On a Galera cluster the DROP aborts it instead, on every
--- node, unless it commits between the look and the DROP; but only a transaction that is as old as the day
--- can have put a row there. (The looks are SELECT ... INTO: in SET and IF a subquery is a locking read,
--- which would wait for the holders and make others wait.)
+-- session that takes one over makes the DELETE miss it, and so can a KILL, which MariaDB may answer with
+-- nothing matched: what was missed is seen in the look, and keeps the day until the next call). Once a day
+-- is seen with done and failed rows only it stays so for ever, so the DROP may come any time after the
+-- look. What is not committed yet holds the table, and the DROP does not get it. On a Galera cluster the
+-- DROP aborts it instead, on every node, unless it commits between the look and the DROP; but only a
+-- transaction that is as old as the day can have put a row there. (The looks are SELECT ... INTO: in SET
+-- and IF a subquery is a locking read, which would wait for the holders and make others wait. And they count: a KILL can make MariaDB answer
+-- that nothing EXISTS, or with no row, and go on; a COUNT or SUM is never lost so.)
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_expired()
     MODIFIES SQL DATA
@@ -84,7 +86,8 @@ BEGIN
         ELSEIF v_name IS NULL THEN
             -- Dropped by hand, or a call was killed after its DROP. If there are rows of this day in
             -- another partition (made by hand, of several days) they leave with that one.
-            SELECT EXISTS (SELECT 1 FROM idem.record r WHERE r.created_on = v_day) INTO v_open;
+            SELECT COUNT(*) INTO v_open
+              FROM (SELECT 1 FROM idem.record r WHERE r.created_on = v_day LIMIT 1) t;
             IF v_open THEN
                 SET v_result = 'pinned', v_detail = 'its rows are in a partition of several days';
             ELSE
@@ -97,10 +100,11 @@ BEGIN
         END IF;
 
         IF v_result IS NULL THEN
-            SELECT EXISTS (SELECT 1 FROM idem.record r FORCE INDEX (lease)
-                            WHERE r.created_on > v_after AND r.created_on <= v_day
-                              AND (r.lease_until IS NOT NULL OR (r.lease_until IS NULL AND r.status = 3)))
-              INTO v_open;
+            SELECT COUNT(*) INTO v_open
+              FROM (SELECT 1 FROM idem.record r FORCE INDEX (lease)
+                     WHERE r.created_on > v_after AND r.created_on <= v_day
+                       AND (r.lease_until IS NOT NULL OR (r.lease_until IS NULL AND r.status = 3))
+                     LIMIT 1) t;
             IF NOT v_open THEN
                 SET v_count = 0;
                 OPEN v_released;
@@ -145,7 +149,8 @@ BEGIN
         END IF;
         IF v_gone THEN
             BEGIN
-                -- An open claim may still be reading the row. Then the next call finds the day missing.
+                -- An open claim may still be reading the row, or a KILL may make MariaDB miss it. Then the
+                -- next call finds the day missing.
                 DECLARE CONTINUE HANDLER FOR 1205 DO 0;
                 SET STATEMENT innodb_lock_wait_timeout = 0 FOR DELETE FROM idem.live_day WHERE day = v_day;
             END;

@@ -74,14 +74,16 @@ BEGIN
                 SET v_skipped = v_skipped + 1;
                 ITERATE records;
             END IF;
-            UPDATE idem.record r
-               SET r.status = ELT(FIELD(v_on_expiry, 'retry', 'unknown', 'fail'), 4, 3, 2),
-                   r.error = IF(v_on_expiry = 'fail', '{"reason":"lease expired"}', r.error),
-                   r.finished_at = IF(v_on_expiry = 'fail', v_now, NULL),
-                   r.token = GREATEST(idem_token(), v_token + 1), r.lease_until = NULL,
-                   r.updated_at = v_now
-             WHERE r.scope = v_scope AND r.idem_key = v_key AND r.created_on = v_day
-               AND r.token = v_token;
+            REPEAT -- the row is locked; a KILL can make MariaDB 11 answer that nothing matched, and go on
+                UPDATE idem.record r
+                   SET r.status = ELT(FIELD(v_on_expiry, 'retry', 'unknown', 'fail'), 4, 3, 2),
+                       r.error = IF(v_on_expiry = 'fail', '{"reason":"lease expired"}', r.error),
+                       r.finished_at = IF(v_on_expiry = 'fail', v_now, NULL),
+                       r.token = GREATEST(idem_token(), v_token + 1), r.lease_until = NULL,
+                       r.updated_at = v_now
+                 WHERE r.scope = v_scope AND r.idem_key = v_key AND r.created_on = v_day
+                   AND r.token = v_token;
+            UNTIL ROW_COUNT() = 1 END REPEAT;
             SET v_settled = v_settled + 1, v_released = v_released + (v_on_expiry = 'retry'),
                 v_unknown = v_unknown + (v_on_expiry = 'unknown'),
                 v_failed = v_failed + (v_on_expiry = 'fail');

@@ -43,7 +43,7 @@ BEGIN
     DECLARE v_scope, v_last_scope VARBINARY(64);
     DECLARE v_key, v_last_key VARBINARY(255);
     DECLARE v_outcome VARCHAR(8);
-    DECLARE v_keys BIGINT UNSIGNED;
+    DECLARE v_keys, v_left BIGINT UNSIGNED;
     DECLARE v_tries, v_done INT;
     DECLARE v_answer LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[]';
     DECLARE v_error_number INT UNSIGNED;
@@ -93,6 +93,17 @@ BEGIN
                      ORDER BY r.scope, r.idem_key
                      LIMIT 4999, 1
                       LOCK IN SHARE MODE;
+                -- The end of the day? A KILL can make MariaDB answer such a read with no row, and go on; a
+                -- COUNT is never lost so. It locks what is left once more, and is believed.
+                IF v_outcome = 'sealed' AND v_key IS NULL THEN
+                    SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+                        SELECT COUNT(*) INTO v_left
+                          FROM idem.record r
+                         WHERE r.created_on = v_day
+                           AND (v_last_key IS NULL OR r.scope > v_last_scope
+                                OR (r.scope = v_last_scope AND r.idem_key > v_last_key))
+                          LOCK IN SHARE MODE;
+                END IF;
             END;
             IF v_outcome = 'busy' THEN
                 -- Perhaps a record that is just being finished: a second or so of patience.
@@ -101,10 +112,10 @@ BEGIN
                     LEAVE batches;
                 END IF;
                 SELECT SLEEP(0.05) INTO v_done;
-            ELSEIF v_key IS NULL THEN
-                LEAVE batches;
-            ELSE
+            ELSEIF v_key IS NOT NULL THEN
                 SET v_last_scope = v_scope, v_last_key = v_key;
+            ELSEIF v_left < 5000 THEN
+                LEAVE batches;
             END IF;
         END LOOP;
         IF v_outcome = 'sealed' THEN

@@ -22,6 +22,7 @@ BEGIN
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
     DECLARE v_json LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
     DECLARE v_day DATE DEFAULT NULL;
+    DECLARE v_status TINYINT UNSIGNED;
 
     SET v_checked = idem_check('resolve', @@character_set_results, in_biz_type, in_key);
     IF in_verdict IS NULL OR in_verdict NOT IN ('done', 'failed', 'retry') THEN
@@ -39,18 +40,27 @@ BEGIN
     END IF;
     SELECT r.created_on INTO v_day FROM idem.record r
      WHERE r.scope = '' AND r.idem_key = in_key AND r.biz_type = in_biz_type LIMIT 1;
-    UPDATE idem.record r
-       SET r.status = ELT(FIELD(in_verdict, 'done', 'failed', 'retry'), 1, 2, 4),
-           r.result = IF(in_verdict = 'done', v_json, NULL),
-           r.error = CASE in_verdict WHEN 'failed' THEN v_json WHEN 'done' THEN NULL ELSE r.error END,
-           r.token = GREATEST(idem_token(), r.token + 1), r.lease_until = NULL, r.updated_at = v_now,
-           r.finished_at = IF(in_verdict = 'retry', NULL, v_now)
-     WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
-       AND r.biz_type = in_biz_type AND r.status IN (0, 3, 4);
-    IF ROW_COUNT() <> 1 THEN -- the token moves, so a match is a change under every client flag
-        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
-            MESSAGE_TEXT = 'idem.resolve: there is no unfinished record of this key and biz_type';
-    END IF;
+    -- A KILL can make MariaDB 11 answer that nothing matched, and go on. So the row itself says whether there
+    -- is something to resolve. The token moves: a match is a change under every client flag.
+    REPEAT
+        SET v_status = NULL;
+        SELECT r.status INTO v_status FROM idem.record r
+         WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
+           AND r.biz_type = in_biz_type AND r.status IN (0, 3, 4)
+           FOR UPDATE;
+        IF v_status IS NULL THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+                MESSAGE_TEXT = 'idem.resolve: there is no unfinished record of this key and biz_type';
+        END IF;
+        UPDATE idem.record r
+           SET r.status = ELT(FIELD(in_verdict, 'done', 'failed', 'retry'), 1, 2, 4),
+               r.result = IF(in_verdict = 'done', v_json, NULL),
+               r.error = CASE in_verdict WHEN 'failed' THEN v_json WHEN 'done' THEN NULL ELSE r.error END,
+               r.token = GREATEST(idem_token(), r.token + 1), r.lease_until = NULL, r.updated_at = v_now,
+               r.finished_at = IF(in_verdict = 'retry', NULL, v_now)
+         WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
+           AND r.biz_type = in_biz_type AND r.status IN (0, 3, 4);
+    UNTIL ROW_COUNT() = 1 END REPEAT;
     CALL idem._audit('resolve', in_biz_type, in_key,
                      JSON_OBJECT('verdict', in_verdict, 'json', JSON_COMPACT(v_json)));
 END$$

@@ -23,7 +23,9 @@ BEGIN NOT ATOMIC
     CLOSE v_routines;
     IF EXISTS (SELECT 1 FROM information_schema.tables
                 WHERE table_schema = 'idem' AND table_name = 'meta') THEN
-        DELETE FROM idem.meta WHERE name = 'version';
+        REPEAT -- a KILL can make MariaDB answer that nothing matched, and go on
+            DELETE FROM idem.meta WHERE name = 'version';
+        UNTIL NOT EXISTS (SELECT 1 FROM idem.meta WHERE name = 'version') END REPEAT;
     END IF;
     IF COALESCE(@idem_drop_data, 0) THEN
         DROP DATABASE IF EXISTS idem;
