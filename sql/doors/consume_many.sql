@@ -20,7 +20,7 @@ BEGIN
     DECLARE v_day DATE;
     DECLARE v_now DATETIME(6);
     DECLARE v_met VARCHAR(64) DEFAULT NULL;
-    DECLARE v_bad, v_alone_count, v_together INT;
+    DECLARE v_bad, v_count, v_different, v_alone_count INT;
     DECLARE v_alone TEXT;
     DECLARE v_answer LONGTEXT CHARACTER SET utf8mb4 DEFAULT '[]';
 
@@ -42,12 +42,12 @@ BEGIN
     -- The list of those that have to be taken alone; not cut off, whatever the session has set.
     SET STATEMENT group_concat_max_len = 1048576 FOR
         SELECT COALESCE(SUM(COALESCE(x.id_type NOT IN ('STRING', 'INTEGER', 'DOUBLE'), TRUE)), 0),
-               COUNT(*),
+               COUNT(*), COUNT(DISTINCT CAST(x.id AS BINARY)),
                COALESCE(GROUP_CONCAT(IF(SUBSTRING(idem_claim_plan('consume', @@character_set_results,
                                                                   USER(), in_consumer, in_consumer, x.id,
                                                                   x.payload, NULL), 83, 1) = 'i',
                                         NULL, x.i)), '')
-          INTO v_bad, v_together, v_alone
+          INTO v_bad, v_count, v_different, v_alone
           FROM
           -- @include core/events.part.sql
           ;
@@ -57,10 +57,11 @@ BEGIN
     END IF;
 
     -- All at once where no other day can have the key (and it is not near midnight): the insert of
-    -- take.part.sql for each, in one statement that takes all of them or none. None: somebody has one.
+    -- take.part.sql for each, in one statement that takes all of them or none. None: somebody has one. An
+    -- event that is named twice must be NEW where it is named first, so then all go in their order.
     SET v_alone_count = IF(v_alone = '', 0, LENGTH(v_alone) - LENGTH(REPLACE(v_alone, ',', '')) + 1),
-        v_together = v_together - v_alone_count;
-    IF v_together > 1 THEN
+        v_met = IF(v_different < v_count OR v_count - v_alone_count = 1, 'one', NULL);
+    IF v_met IS NULL AND v_count > v_alone_count THEN
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1062, 1526 SET v_met = 'one';
             DECLARE CONTINUE HANDLER FOR 1205
@@ -87,8 +88,8 @@ BEGIN
     END IF;
 
     -- The rest one by one.
-    IF v_together = 1 OR v_met IS NOT NULL THEN
-        SET v_alone = NULL, v_alone_count = v_alone_count + v_together;
+    IF v_met IS NOT NULL THEN
+        SET v_alone = NULL, v_alone_count = v_count;
     END IF;
     IF v_alone_count > 0 THEN
         BEGIN

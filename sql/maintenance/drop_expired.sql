@@ -1,15 +1,15 @@
--- A record may not leave while its action is unfinished, and between a check and the DROP another
--- session could take a released record over. That is closed without locks: rows enter only today's
--- partition; done and failed rows never change again; in progress and unknown rows pin the day. What is
--- left are released rows, free for anybody: they are deleted first, one by one, without waiting (a
--- session that takes one over makes the DELETE miss it, and so can a KILL, which MariaDB may answer with
--- nothing matched: what was missed is seen in the look, and keeps the day until the next call). Once a day
--- is seen with done and failed rows only it stays so for ever, so the DROP may come any time after the
--- look. What is not committed yet holds the table, and the DROP does not get it. On a Galera cluster the
--- DROP aborts it instead, on every node, unless it commits between the look and the DROP; but only a
--- transaction that is as old as the day can have put a row there. (The looks are SELECT ... INTO: in SET
--- and IF a subquery is a locking read, which would wait for the holders and make others wait. And they count: a KILL can make MariaDB answer
--- that nothing EXISTS, or with no row, and go on; a COUNT or SUM is never lost so.)
+-- A record may not leave while its action is unfinished, and between a check and the DROP another session could
+-- take a released record over. That is closed without locks: rows enter only today's partition; done and failed
+-- rows never change again; in progress and unknown rows pin the day. What is left are released rows, free for
+-- anybody: they are deleted first, one by one, without waiting (a session that takes one over makes the DELETE
+-- miss it, and so can a KILL, which MariaDB may answer with nothing matched: what was missed is seen in the
+-- look, and keeps the day until the next call). Once a day is seen with done and failed rows only it stays so
+-- for ever, so the DROP may come any time after the look. What is not committed yet holds the table, and the
+-- DROP does not get it. On a Galera cluster the DROP aborts it instead, on every node, unless it commits
+-- between the look and the DROP; but only a transaction that is as old as the day can have put a row there.
+-- (The looks are SELECT ... INTO: in SET and IF a subquery is a locking read, which would wait for the holders
+-- and make others wait. And they count: a KILL can make MariaDB answer that nothing EXISTS, or with no row, and
+-- go on; a COUNT or SUM is never lost so.)
 DELIMITER $$
 CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_expired()
     MODIFIES SQL DATA

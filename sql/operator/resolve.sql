@@ -11,8 +11,9 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.resolve(
 Ends an unfinished or UNKNOWN claim by a person''s decision, after the outside world was asked.
 
 in_verdict: done (in_json is the result), failed (in_json is the error) or retry (the next claim is
-RECLAIMED). The token moves on, so a late owner is refused. Leaves a row in idem.audit.
-Errors: 52001 also when there is no such record or it is finished already.
+RECLAIMED; only when no lease runs, so that a verdict that comes late or twice sets nobody to work beside
+an owner). The token moves on, so a late owner is refused. Leaves a row in idem.audit.
+Errors: 52001 also when there is no such record, it is finished already, or a lease is in the way.
 
 Example: CALL idem.resolve(''payment'', ''order-42'', ''done'', ''{"receipt":7}'');
 '
@@ -23,6 +24,7 @@ BEGIN
     DECLARE v_json LONGTEXT CHARACTER SET utf8mb4 DEFAULT NULL;
     DECLARE v_day DATE DEFAULT NULL;
     DECLARE v_status TINYINT UNSIGNED;
+    DECLARE v_lease_until DATETIME(6);
 
     SET v_checked = idem_check('resolve', @@character_set_results, in_biz_type, in_key);
     IF in_verdict IS NULL OR in_verdict NOT IN ('done', 'failed', 'retry') THEN
@@ -44,13 +46,17 @@ BEGIN
     -- is something to resolve. The token moves: a match is a change under every client flag.
     REPEAT
         SET v_status = NULL;
-        SELECT r.status INTO v_status FROM idem.record r
+        SELECT r.status, r.lease_until INTO v_status, v_lease_until FROM idem.record r
          WHERE r.scope = '' AND r.idem_key = in_key AND r.created_on = v_day
            AND r.biz_type = in_biz_type AND r.status IN (0, 3, 4)
            FOR UPDATE;
         IF v_status IS NULL THEN
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
                 MESSAGE_TEXT = 'idem.resolve: there is no unfinished record of this key and biz_type';
+        END IF;
+        IF in_verdict = 'retry' AND v_lease_until > v_now THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
+                MESSAGE_TEXT = 'idem.resolve: its lease still runs; retry later, or end it as done or failed';
         END IF;
         UPDATE idem.record r
            SET r.status = ELT(FIELD(in_verdict, 'done', 'failed', 'retry'), 1, 2, 4),

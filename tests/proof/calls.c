@@ -24,11 +24,21 @@ static bool is_settling(enum op op)
     return op >= FINISH && op <= CHECKPOINT;
 }
 
+/* A KILL that lands between two calls may still hit the second one. */
+static bool was_killed(struct session *s, const struct event *event)
+{
+    uint64_t since = 0;
+
+    for (size_t i = s->event_count; i > 0 && since == 0; i--)
+        if (s->events[i - 1]->after != 0 && s->events[i - 1]->after < event->before)
+            since = s->events[i - 1]->before;
+    return atomic_load(&s->killed_until) > since;
+}
+
 /* Errors a client has to live with. */
 static void vet(struct session *s, const struct event *event)
 {
     unsigned int error = event->error;
-    bool killed = atomic_exchange(&s->disturbed, false);
 
     if (error == 1213 || error == 1020 || error == 1317 ||
         (is_gone(error) && error != CR_UNKNOWN_ERROR))
@@ -42,7 +52,7 @@ static void vet(struct session *s, const struct event *event)
     /* A KILL while the server reads a trigger leaves it useless until its table is opened again. */
     if (event->way == TRIGGER && error == 1064)
         return;
-    if (killed && killed_may_answer(error))
+    if (killed_may_answer(error) && was_killed(s, event))
         return;
     report(FAULT, "key %d: call %d through %s answers error %u: %s", event->key, event->op,
            way_names[event->way], error, s->sql != NULL ? mysql_error(s->sql) : "");

@@ -110,10 +110,11 @@ void *disturb_sessions(void *unused)
         unsigned long id = atomic_load(&victim->connection);
 
         if (id != 0) {
-            atomic_store(&victim->disturbed, true);
+            atomic_store(&victim->killed_until, UINT64_MAX);
             if (is_gone(run_errno(sql, "KILL %s %lu",
                                   rand_r(&seed) % 5 == 0 ? "CONNECTION" : "QUERY", id)))
                 sql = connect_again(sql);
+            atomic_store(&victim->killed_until, atomic_fetch_add(&world.stamp, 1));
         }
         pause_ms(3 + rand_r(&seed) % 6);
     }
@@ -150,18 +151,13 @@ void *disturb_by_daemon(void *unused)
     return unused;
 }
 
-/* An operator looks into what is unknown. One at a time: resolve() takes a person's word for a
-   claim that runs, too. */
+/* Operators look into what is unknown, also several into the same. */
 static void resolve_one(MYSQL *sql)
 {
-    static pthread_mutex_t operator= PTHREAD_MUTEX_INITIALIZER;
-
-    pthread_mutex_lock(&operator);
     run_errno(sql, "SET @k = NULL");
     run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
                    "lease_until IS NULL AND status = 3 LIMIT 1");
     run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
-    pthread_mutex_unlock(&operator);
 }
 
 /* Several threads do this, so that every task also meets itself. */

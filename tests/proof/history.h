@@ -74,7 +74,8 @@ struct session {
     unsigned int seed;
     MYSQL *sql;
     atomic_ulong connection;
-    atomic_bool disturbed; /* killed since its last error */
+    atomic_uint_least64_t
+        killed_until; /* stamp after the last KILL; UINT64_MAX while one is sent */
     struct event **events;
     size_t event_count, event_room;
     struct deed **deeds; /* id number * IDS + 1 is the first */

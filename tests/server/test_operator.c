@@ -379,6 +379,8 @@ static void resolve_ends_a_claim_and_the_late_owner_is_refused(void **state)
             unsigned long long old = leave(door, from[k]);
 
             snprintf(token, sizeof(token), "%llu", old);
+            if (strcmp(verdicts[i].verdict, "retry") == 0)
+                run(root, "UPDATE idem.record SET lease_until = created_at WHERE status = 0");
             run(desk, "CALL idem.resolve('p','k','%s','{\"by\":\"hand\"}')", verdicts[i].verdict);
             assert_int_equal(finish(root, door, "'p'", "'k'", "NULL", "'1'"), 52004);
             assert_int_equal(finish(root, door, "'p'", "'k'", token, "'1'"), 52004);
@@ -394,6 +396,23 @@ static void resolve_ends_a_claim_and_the_late_owner_is_refused(void **state)
                 assert_int_equal(finish(root, door, "'p'", "'k'", token, "'1'"), 52004);
             }
         }
+}
+
+/* A second click on retry, when somebody is at work again. */
+static void resolve_lets_nobody_work_beside_an_owner(void **state)
+{
+    (void)state;
+    EACH_DOOR(door)
+    {
+        char token[32];
+
+        leave(door, "3");
+        run(desk, "CALL idem.resolve('p','k','retry',NULL)");
+        snprintf(token, sizeof(token), "%llu", claim(s2, door, "'p'", "'k'", "NULL").token);
+        expect_errno(desk, 52001, "CALL idem.resolve('p','k','retry',NULL)");
+        assert_string_equal(claim(root, door, "'p'", "'k'", "NULL").state, "IN_PROGRESS");
+        assert_int_equal(finish(root, door, "'p'", "'k'", token, "'1'"), 0);
+    }
 }
 
 static void resolve_refuses_what_is_finished_and_what_is_not_json(void **state)
@@ -487,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup(show_gives_the_whole_record_of_a_claim_and_of_an_event, empty),
         cmocka_unit_test_setup(stuck_lists_lapsed_and_unknown_claims_oldest_first, empty),
         cmocka_unit_test_setup(resolve_ends_a_claim_and_the_late_owner_is_refused, empty),
+        cmocka_unit_test_setup(resolve_lets_nobody_work_beside_an_owner, empty),
         cmocka_unit_test_setup(resolve_refuses_what_is_finished_and_what_is_not_json, empty),
         cmocka_unit_test_setup(forget_makes_the_next_claim_a_first_one, empty),
         cmocka_unit_test_setup(each_change_leaves_one_audit_row_in_its_own_transaction, empty),
