@@ -1,5 +1,5 @@
 -- Changes the partitions of idem.record without making claims wait. An ALTER must have the table to
--- itself for a moment; while it waits for that, every new claim queues behind it. So it first tries ten
+-- itself for a moment; while it waits for that, every new claim queues behind it. So it first tries fifty
 -- times without waiting, which nobody notices. Under steady traffic there may never be a free moment;
 -- then it waits once, for as many whole seconds (the server knows no smaller unit) as
 -- idem_ddl_lock_wait_ms holds: that is the longest a claim can be held up. The limits stand in the
@@ -18,13 +18,13 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR 1205 SET out_done = FALSE;
 
     tries: LOOP
-        SET out_done = TRUE, v_tries = v_tries + 1, v_seconds = IF(v_tries > 10, v_wait_ms DIV 1000, 0);
+        SET out_done = TRUE, v_tries = v_tries + 1, v_seconds = IF(v_tries > 50, v_wait_ms DIV 1000, 0);
         SET STATEMENT lock_wait_timeout = v_seconds, innodb_lock_wait_timeout = v_seconds FOR
             EXECUTE IMMEDIATE CONCAT('ALTER TABLE idem.record ', in_change);
-        IF out_done OR v_tries > 10 OR (v_tries = 10 AND v_wait_ms < 1000) THEN
+        IF out_done OR v_tries > 50 OR (v_tries = 50 AND v_wait_ms < 1000) THEN
             LEAVE tries;
         END IF;
-        SELECT SLEEP(v_wait_ms / 10000) INTO v_slept;
+        SELECT SLEEP(v_wait_ms / 50000) INTO v_slept;
     END LOOP;
 END$$
 DELIMITER ;
