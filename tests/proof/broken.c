@@ -27,8 +27,8 @@ static const struct patch patches[] = {
     /* Days leave while they are still to be kept. */
     {"forget", "drop_expired", "idem_setting('retention_days')", "1"},
     /* Filters miss keys. */
-    {"bad-filter", "seal_days", "LEFT JOIN idem.record r ON r.created_on = v_day",
-     "LEFT JOIN idem.record r ON r.created_on = v_day AND RIGHT(r.idem_key, 1) < '5'"},
+    {"bad-filter", "seal_days", "idem_filter_build(r.scope, r.idem_key,",
+     "idem_filter_build(r.scope, IF(RIGHT(r.idem_key, 1) < '5', r.idem_key, 'p'),"},
     /* Leases are reaped while they run. */
     {"eager-reap", "reap", "r.lease_until <= v_now", "r.lease_until IS NOT NULL"},
     /* finish() takes what is finished already. */

@@ -351,6 +351,39 @@ static void a_seal_that_was_faster_is_no_error(void **state)
     assert_string_equal(read_outcome(s2, 0), "sealed");
 }
 
+static void install_seal_days(const char *body)
+{
+    run(s3,
+        "CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.seal_days() MODIFIES SQL DATA"
+        " SQL SECURITY DEFINER %s",
+        body);
+}
+
+/* The read of the keys ends early, without an error. */
+static void a_filter_of_fewer_keys_than_were_locked_is_not_stored(void **state)
+{
+    static const char whole[] = "r ON r.created_on = v_day)";
+    char *body = strdup(value(s3, "SELECT body FROM mysql.proc WHERE db = 'idem'"
+                                  " AND name = 'seal_days'")),
+         *at = strstr(body, whole), *cut;
+
+    (void)state;
+    assert_non_null(at);
+    assert_true(asprintf(&cut, "%.*sr ON r.created_on = v_day AND r.idem_key < 'n')%s",
+                         (int)(at - body), body, at + strlen(whole)) > 0);
+    claim_and_finish(s1, fresh_key("a"));
+    claim_and_finish(s1, fresh_key("z"));
+    clock_at(1, "12:00:00");
+    run(s3, "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'");
+    install_seal_days(cut);
+    assert_string_equal(seal(s2, 0), "busy");
+    install_seal_days(body);
+    run(s3, "SET SESSION sql_mode = DEFAULT");
+    assert_string_equal(seal(s2, 0), "sealed");
+    free(cut);
+    free(body);
+}
+
 /* A row of sealed_day for a day that still takes records, made by hand: it knows none of them. */
 static void a_filter_of_an_open_day_is_not_used(void **state)
 {
@@ -580,6 +613,7 @@ int main(void)
         SEAL_TEST(a_server_killed_while_it_seals_forgets_nothing),
         SEAL_TEST(two_sealers_make_one_filter),
         SEAL_TEST(a_seal_that_was_faster_is_no_error),
+        SEAL_TEST(a_filter_of_fewer_keys_than_were_locked_is_not_stored),
         SEAL_TEST(a_filter_of_an_open_day_is_not_used),
         SEAL_TEST(whatever_becomes_of_a_filter_the_key_is_found),
         SEAL_TEST(without_memory_days_are_probed),
