@@ -81,8 +81,12 @@ static void replace_routine(MYSQL *sql, const char *routine, const struct patch 
     size_t length = 0;
     int hits = 0;
 
-    snprintf(head, sizeof(head), " idem.%s(\n", routine);
+    snprintf(head, sizeof(head), "PROCEDURE idem.%s(", routine);
     at = strstr(install, head);
+    if (at == NULL) {
+        snprintf(head, sizeof(head), "FUNCTION idem.%s(", routine);
+        at = strstr(install, head);
+    }
     while (at != NULL && at > install && strncmp(at, "CREATE OR REPLACE", 17) != 0)
         at--;
     end = at != NULL ? strstr(at, "$$") : NULL;
