@@ -60,13 +60,16 @@
         END IF;
         IF v_met IS NULL THEN
             SET {TOKEN} = idem_taken({SCOPE}, SUBSTRING(v_plan, 1, 10), SUBSTRING(v_plan, 11, 20));
-            IF {TOKEN} IS NULL THEN
+            IF {TOKEN} IS NULL AND SUBSTRING(v_plan, 83, 1) = 'i' THEN
                 -- Two hours have passed since the plan was made (later in the day there is always
                 -- tomorrow to look at): take the row back and begin again in the new day.
                 DELETE FROM idem.record
                  WHERE scope = {SCOPE} AND idem_key = {KEY} AND created_on = SUBSTRING(v_plan, 1, 10)
                    AND token = SUBSTRING(v_plan, 11, 20);
                 SET v_met = CONCAT('none ', SUBSTRING(v_plan, 1, 10));
+            ELSEIF {TOKEN} IS NULL THEN
+                -- Midnight came after _acquire() had looked. Its row stays: others may have met it.
+                SET {TOKEN} = idem_taken({SCOPE}, NULL, SUBSTRING(v_plan, 11, 20));
             END IF;
         END IF;
     END take;

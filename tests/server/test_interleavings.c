@@ -516,6 +516,28 @@ static void a_claim_before_midnight_opens_no_snapshot(void **state)
     run(s1, "DELETE FROM test.orders WHERE id = 1000");
 }
 
+/* Midnight between the look at the other days and the answer: a row that others may have met, in
+   autocommit, is not taken back. The trigger turns the clock when tomorrow is looked at. */
+static void case_26_a_row_that_was_looked_for_stays(void **state)
+{
+    (void)state;
+    EACH_DOOR(door)
+    {
+        const char *key = fresh_key("stays");
+
+        set_clock(s1, NULL);
+        at("2031-04-05 23:59:59");
+        run(s1, "CREATE TRIGGER idem.midnight AFTER INSERT ON idem.record FOR EACH ROW IF "
+                "NEW.created_on = '2031-04-06' THEN SET GLOBAL idem_test_now_us = "
+                "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', '2031-04-06 00:00:01'); END IF");
+        assert_string_equal(consume(s2, door, "'c'", key, "NULL").state, "NEW");
+        run(s1, "DROP TRIGGER idem.midnight");
+        expect_text(s1, "2031-04-05", "SELECT created_on FROM idem.record WHERE idem_key = %s",
+                    key);
+        assert_string_equal(consume(s3, door, "'c'", key, "NULL").state, "DUPLICATE");
+    }
+}
+
 static void case_27_missing_partition_is_named(void **state)
 {
     (void)state;
@@ -1004,6 +1026,7 @@ int main(void)
         T(a_record_of_tomorrow_is_met_before_midnight),
         T(a_record_of_tomorrow_is_met_by_an_old_snapshot),
         T(a_claim_before_midnight_opens_no_snapshot),
+        T(case_26_a_row_that_was_looked_for_stays),
         T(case_27_missing_partition_is_named),
         T(case_05_snapshot_older_than_the_winner),
         T(case_06_snapshot_isolation_raises_1020_and_nothing_else),
