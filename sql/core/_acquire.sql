@@ -99,26 +99,22 @@ BEGIN
          LIMIT 1
           LOCK IN SHARE MODE;
     END IF;
-    -- The day behind the record's own, not behind today: midnight may have passed since the look.
-    SET v_tomorrow = IF(in_old_token IS NULL, in_day, idem_today()) + INTERVAL 1 DAY;
-    IF v_found IS NULL AND DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() + 7200000000
-                                MICROSECOND) >= v_tomorrow THEN
-        IF in_old_token IS NULL THEN
-            BEGIN
-                DECLARE CONTINUE HANDLER FOR 1062 SET v_found = v_tomorrow;
-                DECLARE CONTINUE HANDLER FOR 1526 SET v_tomorrow = NULL; -- no partition, no row
-                INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token,
-                                         owner_conn, owner_epoch, owner_account, created_at, updated_at)
-                VALUES (in_scope, in_key, v_tomorrow, in_biz_type, 0, 0, in_token, 0, 0, '', in_now, in_now);
-            END;
-            IF v_found IS NULL THEN
-                DELETE FROM idem.record
-                 WHERE scope = in_scope AND idem_key = in_key AND created_on = v_tomorrow;
-            END IF;
-        ELSE
-            SELECT r.created_on INTO v_found FROM idem.record r
-             WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = v_tomorrow
-               AND r.created_on <> in_day;
+    -- The day behind the record's own, not behind today: midnight may have passed since the look. A row that
+    -- is taken over was there before tomorrow's first one, whose claim has met it.
+    SET v_tomorrow = in_day + INTERVAL 1 DAY;
+    IF v_found IS NULL AND in_old_token IS NULL
+       AND DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() + 7200000000 MICROSECOND)
+           >= v_tomorrow THEN
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1062 SET v_found = v_tomorrow;
+            DECLARE CONTINUE HANDLER FOR 1526 SET v_tomorrow = NULL; -- no partition, no row
+            INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token,
+                                     owner_conn, owner_epoch, owner_account, created_at, updated_at)
+            VALUES (in_scope, in_key, v_tomorrow, in_biz_type, 0, 0, in_token, 0, 0, '', in_now, in_now);
+        END;
+        IF v_found IS NULL THEN
+            DELETE FROM idem.record
+             WHERE scope = in_scope AND idem_key = in_key AND created_on = v_tomorrow;
         END IF;
     END IF;
     IF (v_over OR v_found IS NOT NULL) AND in_old_token IS NULL THEN
