@@ -33,9 +33,9 @@ static void catch_up(void)
 static void set_clocks(const char *const utc[2])
 {
     for (int i = 0; i < 2; i++) {
-        set_clock(i ? b : a, NULL);
+        set_clock(watch[i], NULL);
         if (utc[i] != NULL)
-            set_clock(i ? b : a, utc[i]);
+            set_clock(watch[i], utc[i]);
     }
 }
 
