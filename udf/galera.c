@@ -2,6 +2,8 @@
 /* Asking the server about Galera. */
 #include "galera.h"
 
+#include <mysql_version.h>
+
 #include "raise.h"
 #include "server_internals.h"
 
@@ -31,6 +33,15 @@ bool idem_galera_check(void)
 {
     if (!is_node())
         return true;
+    /* Seen with 11.8.9: signal 11 in trans_rollback() when another node's commit aborts a
+       transaction that is in a procedure called by a procedure. */
+    if (MYSQL_VERSION_ID >= 110000) {
+        idem_raise(
+            IDEM_E_BAD_CONTEXT,
+            "idem: on a Galera cluster MariaDB 10.11 is needed; nodes of MariaDB 11 can crash "
+            "when another node aborts a call");
+        return false;
+    }
     if (!idem_galera_is_on()) {
         idem_raise(IDEM_E_BAD_CONTEXT,
                    "idem: wsrep_on is OFF in this session, so the other nodes of "

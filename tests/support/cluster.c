@@ -36,6 +36,8 @@ const char *cluster_missing(void)
 {
     if (library() == NULL)
         return "the Galera library (package galera-4)";
+    if (system("mariadbd --version | grep -q 'Ver 10[.]'") != 0)
+        return "MariaDB 10.11 (idem refuses Galera on later servers)";
     return NULL;
 }
 
