@@ -875,7 +875,7 @@ static void *disturb(void *data)
         now = i % 20 == 0 ? now - now % day + day - 100000 : now + 20000;
         for (int n = 0; n < 2; n++) {
             snprintf(text, sizeof(text), "SET GLOBAL idem_test_now_us = %lld",
-                     (long long)(now - n * (i / 20 % 3) * INT64_C(1800) * 1000000));
+                     (long long)(now - INT64_C(1800) * 1000000 * n * (i / 20 % 3)));
             disturb_with(sql[n], text);
         }
         if (i % 25 == 0)
