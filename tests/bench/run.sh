@@ -4,7 +4,7 @@
 #
 #   tests/bench/run.sh [--scale small|full] [--only B2,B3] [--json FILE]
 #
-# small takes about four minutes; full has the sizes that the targets are stated for and needs 12 GB of
+# small takes about seven minutes; full has the sizes that the targets are stated for and needs 12 GB of
 # memory. It runs in a network namespace of its own, where 127.0.0.1 is made a link with a round trip of
 # 0.5 ms (iproute2, root and the kernel's netem; sockets are not touched by it). IDEM_BENCH_BUILD names
 # the build folder, IDEM_TEST_SCRATCH the folder for the server's data: put it on the disk to measure.
