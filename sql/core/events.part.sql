@@ -1,3 +1,4 @@
+             -- The events of consume_many(), numbered in their order.
              (SELECT e.i, IF(e.is_object, JSON_EXTRACT(e.event, '$.payload'), NULL) AS payload,
                      JSON_TYPE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id_type,
                      JSON_UNQUOTE(IF(e.is_object, JSON_EXTRACT(e.event, '$.id'), e.event)) AS id

@@ -1,7 +1,8 @@
-        -- A key that was finished lately, or that a filter knows, is most likely replayed: a plain read that finds the very request at
-        -- its end is the answer, without the failing insert and without a lock. It sees nothing that is not
-        -- committed (idem_claim_plan() allows it only under READ COMMITTED and REPEATABLE READ) but the
-        -- caller's own writes, and a final state stays. Anything else is decided the long way.
+        -- A key that was finished lately, or that a filter knows, is most likely replayed: a plain read that
+        -- finds the very request at its end is the answer, without the failing insert and without a lock. It
+        -- sees nothing that is not committed (idem_claim_plan() allows it only under READ COMMITTED and
+        -- REPEATABLE READ) but the caller's own writes, and a final state stays. Anything else is decided the
+        -- long way.
         IF v_met LIKE 'look %' THEN
             SELECT idem_count(ELT(r.status, 'DONE', 'FAILED')), r.attempt, IF(r.status = 1, r.result, NULL),
                    IF(r.status = 2, r.error, NULL), r.created_at, r.finished_at

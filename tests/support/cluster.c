@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define OPTIONS 14
+#define OPTIONS 13
 
 static const char *const libraries[] = {"/usr/lib/galera/libgalera_smm.so",
                                         "/usr/lib64/galera-4/libgalera_smm.so"};
@@ -86,8 +86,6 @@ static void write_options(int node, bool first)
                "ist.recv_addr=127.0.0.1:%u;gcache.size=16M;pc.recovery=false;pc.weight=%d",
                own, own, server_free_port(), node == 0 ? 2 : 1);
     add_option(node, "--wsrep-slave-threads=4"); /* rows are applied side by side */
-    /* MariaDB 11: wsrep_provider_options may be set while it runs, as before */
-    add_option(node, "--loose-plugin-wsrep-provider=OFF");
     add_option(node, "--innodb-autoinc-lock-mode=2");
     add_option(node, "--server-id=%d", node + 1);
     add_option(node, "--log-slave-updates=ON");
