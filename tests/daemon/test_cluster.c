@@ -13,7 +13,6 @@
 
 static struct server *nodes[2];
 static MYSQL *sql[2]; /* a session on each node */
-static const char *missing;
 
 static void connect_to_both(void)
 {
@@ -38,12 +37,8 @@ static void install(void)
 static int start(void **state)
 {
     (void)state;
-    missing = cluster_missing();
-    if (missing != NULL) {
-        print_message("\n*** NO GALERA TESTS: this machine lacks %s ***\n\n", missing);
+    if (!cluster_start(nodes))
         return 0;
-    }
-    cluster_start(nodes);
     install();
     run(sql[0], "CREATE DATABASE test");
     run(sql[0], "CREATE TABLE test.work (k VARCHAR(64) PRIMARY KEY) ENGINE=InnoDB");
@@ -55,7 +50,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    if (missing != NULL)
+    if (nodes[0] == NULL)
         return 0;
     disconnect();
     cluster_stop(nodes);
@@ -74,7 +69,7 @@ static void set_intervals(int seconds)
 static int fresh(void **state)
 {
     (void)state;
-    if (missing != NULL)
+    if (nodes[0] == NULL)
         return 0;
     daemon_kill_all();
     for (int i = 0; i < 2; i++)
@@ -86,11 +81,6 @@ static int fresh(void **state)
     cluster_catch_up(sql);
     return 0;
 }
-
-#define NEEDS_CLUSTER()                                                                            \
-    (void)state;                                                                                   \
-    if (missing != NULL)                                                                           \
-    skip()
 
 static void wait_for_log(const struct daemon *daemon, const char *text, int times)
 {

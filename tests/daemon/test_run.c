@@ -171,9 +171,7 @@ static void sighup_reads_the_option_files_again(void **state)
     FILE *file;
 
     (void)state;
-    run(s1, "CREATE OR REPLACE USER hup@localhost");
-    run(s1, "GRANT idem_operator TO hup@localhost");
-    run(s1, "SET DEFAULT ROLE idem_operator FOR hup@localhost");
+    create_account(s1, "hup", "idem_operator");
     snprintf(path, sizeof(path), "%s/hup.cnf", server_folder(fixture_server));
     file = fopen(path, "w");
     fputs("[idemd]\nuser=nobody-there\n", file);

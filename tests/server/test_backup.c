@@ -88,9 +88,7 @@ static void set_up(void)
     set_clock(s1, "2032-01-02 03:00:00");
     run(s1, "CALL idem.seal_days()");
     run(s1, "CALL idem.set_policy('small', 77, NULL, 10, NULL, NULL)");
-    run(s1, "CREATE USER app@localhost");
-    run(s1, "GRANT idem_app TO app@localhost");
-    run(s1, "SET DEFAULT ROLE idem_app FOR app@localhost");
+    create_account(s1, "app", "idem_app");
     run(s1, "CALL idem.allow('app', '%%', 'p')");
     claim(s1, UDF_DOOR, "'p'", "'lease'", "NULL");
 }

@@ -177,9 +177,7 @@ static void case_34_explain_and_prepare_claim_nothing_and_twice_is_once(void **s
 static void case_38_case_39_read_only_server_and_transaction(void **state)
 {
     (void)state;
-    run(s1, "CREATE USER reader@localhost");
-    run(s1, "GRANT idem_app TO reader@localhost");
-    run(s1, "SET DEFAULT ROLE idem_app FOR reader@localhost");
+    create_account(s1, "reader", "idem_app");
     run(s1, "CALL idem.allow('reader', '%%', '%%')");
     EACH_DOOR(door)
     {

@@ -519,9 +519,7 @@ static void callers_have_their_own_rights_and_no_more(void **state)
     MYSQL *app;
 
     (void)state;
-    run(s1, "CREATE USER app@localhost");
-    run(s1, "GRANT idem_app TO app@localhost");
-    run(s1, "SET DEFAULT ROLE idem_app FOR app@localhost");
+    create_account(s1, "app", "idem_app");
     app = server_connect_as(fixture_server, "app", 0);
     expect_errno(app, 52007, TRANSITION, id, "PAID");
     run(s1, "CALL idem.allow('app', '%%', 'order')");
@@ -542,9 +540,7 @@ static void callers_have_their_own_rights_and_no_more(void **state)
     mysql_close(app);
 
     /* An operator sees of a table what the account may see. */
-    run(s1, "CREATE USER op@localhost");
-    run(s1, "GRANT idem_operator TO op@localhost");
-    run(s1, "SET DEFAULT ROLE idem_operator FOR op@localhost");
+    create_account(s1, "op", "idem_operator");
     app = server_connect_as(fixture_server, "op", 0);
     expect_errno(app, 52001,
                  "CALL idem.define_machine('mine', 'shop', 'orders', 'id', 'status',"

@@ -655,12 +655,8 @@ static void an_operator_may_run_them_and_an_application_may_not(void **state)
     MYSQL *sql;
 
     (void)state;
-    run(s1, "CREATE OR REPLACE USER op@localhost");
-    run(s1, "GRANT idem_operator TO op@localhost");
-    run(s1, "SET DEFAULT ROLE idem_operator FOR op@localhost");
-    run(s1, "CREATE OR REPLACE USER app@localhost");
-    run(s1, "GRANT idem_app TO app@localhost");
-    run(s1, "SET DEFAULT ROLE idem_app FOR app@localhost");
+    create_account(s1, "op", "idem_operator");
+    create_account(s1, "app", "idem_app");
     sql = server_connect_as(server, "op", 0);
     run(sql, "CALL idem.ensure_partitions()");
     run(sql, "CALL idem.drop_expired()");

@@ -22,14 +22,11 @@ static int start(void **state)
     server = server_start(NULL);
     root = server_connect(server);
     s2 = server_connect(server);
-    run(root, "CREATE USER shop@localhost, stranger@localhost, operator@localhost, "
-              "`sh@op`@localhost, Shop@localhost");
-    run(root, "GRANT idem_app TO shop@localhost, `sh@op`@localhost, Shop@localhost");
-    run(root, "GRANT idem_operator TO operator@localhost");
-    run(root, "SET DEFAULT ROLE idem_app FOR shop@localhost");
-    run(root, "SET DEFAULT ROLE idem_app FOR `sh@op`@localhost");
-    run(root, "SET DEFAULT ROLE idem_app FOR Shop@localhost");
-    run(root, "SET DEFAULT ROLE idem_operator FOR operator@localhost");
+    create_account(root, "shop", "idem_app");
+    create_account(root, "sh@op", "idem_app");
+    create_account(root, "Shop", "idem_app");
+    create_account(root, "operator", "idem_operator");
+    run(root, "CREATE USER stranger@localhost");
     shop = server_connect_as(server, "shop", 0);
     stranger = server_connect_as(server, "stranger", 0);
     desk = server_connect_as(server, "operator", 0);

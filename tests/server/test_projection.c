@@ -675,9 +675,7 @@ static void callers_have_their_own_rights_and_no_more(void **state)
     MYSQL *app;
 
     (void)state;
-    run(s1, "CREATE USER app@localhost");
-    run(s1, "GRANT idem_app TO app@localhost");
-    run(s1, "SET DEFAULT ROLE idem_app FOR app@localhost");
+    create_account(s1, "app", "idem_app");
     run(s1, "CALL idem.allow('app', '%%', 'park')");
     run(s1, "CALL idem.allow('app', '%%', 'mail.consumer')");
     app = server_connect_as(fixture_server, "app", 0);

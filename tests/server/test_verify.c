@@ -243,12 +243,8 @@ static void an_operator_may_verify_a_read_only_server_and_an_application_may_not
     MYSQL *sql;
 
     (void)state;
-    run(s1, "CREATE OR REPLACE USER op@localhost");
-    run(s1, "GRANT idem_operator TO op@localhost");
-    run(s1, "SET DEFAULT ROLE idem_operator FOR op@localhost");
-    run(s1, "CREATE OR REPLACE USER app@localhost");
-    run(s1, "GRANT idem_app TO app@localhost");
-    run(s1, "SET DEFAULT ROLE idem_app FOR app@localhost");
+    create_account(s1, "op", "idem_operator");
+    create_account(s1, "app", "idem_app");
     run(s1, "SET GLOBAL read_only = 1");
     sql = server_connect_as(fixture_server, "op", 0);
     assert_int_equal(findings(sql), 0);

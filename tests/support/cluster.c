@@ -32,20 +32,26 @@ static const char *library(void)
     return NULL;
 }
 
-const char *cluster_missing(void)
+static bool missing(const char *what)
 {
-    if (library() == NULL)
-        return "the Galera library (package galera-4)";
-    if (system("mariadbd --version | grep -q 'Ver 10[.]'") != 0)
-        return "MariaDB 10.11 (idem refuses Galera on later servers)";
-    return NULL;
+    print_message("\n*** NO GALERA TESTS: this machine lacks %s ***\n\n", what);
+    return false;
 }
 
-const char *cluster_transfer_missing(void)
+static bool can_start(void)
+{
+    if (library() == NULL)
+        return missing("the Galera library (package galera-4)");
+    if (system("mariadbd --version | grep -q 'Ver 10[.]'") != 0)
+        return missing("MariaDB 10.11 (idem refuses Galera on later servers)");
+    return true;
+}
+
+bool cluster_can_rejoin(void)
 {
     if (system("command -v rsync wsrep_sst_rsync >/dev/null") != 0)
-        return "rsync, or wsrep_sst_rsync (package mariadb-server)";
-    return cluster_missing();
+        return missing("rsync, or wsrep_sst_rsync (package mariadb-server), to take back a node");
+    return true;
 }
 
 static void add_option(int node, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -151,10 +157,12 @@ static void write_position(struct server *first)
     mysql_close(sql);
 }
 
-void cluster_start(struct server *ret_nodes[2])
+bool cluster_start(struct server *ret_nodes[2])
 {
     char copy[700];
 
+    if (!can_start())
+        return false;
     for (int i = 0; i < 2; i++)
         group_ports[i] = server_free_port();
     for (int i = 0; i < 2; i++)
@@ -170,6 +178,7 @@ void cluster_start(struct server *ret_nodes[2])
     snprintf(copy, sizeof(copy), "mv '%s/copy' data", server_folder(ret_nodes[0]));
     ret_nodes[1] = server_start_with(options[1], copy);
     cluster_wait(ret_nodes[1], 2);
+    return true;
 }
 
 void cluster_rejoin(struct server *nodes[2], int which)

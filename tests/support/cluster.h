@@ -5,16 +5,20 @@
 
 #include "server.h"
 
-/* NULL when this machine can run one, else what is missing. */
-const char *cluster_missing(void);
-
-/* NULL when it can also take back a node that was killed. */
-const char *cluster_transfer_missing(void);
-
 /* Starts both nodes, without idem; idem.so is in their plugin_dir. The first one weighs more: it
-   goes on alone when the second one dies, and not the other way. */
-void cluster_start(struct server *ret_nodes[2]);
+   goes on alone when the second one dies, and not the other way. False, with a message, when this
+   machine cannot run a cluster. */
+bool cluster_start(struct server *ret_nodes[2]);
 void cluster_stop(struct server *nodes[2]);
+
+/* For a test of a file whose nodes are called `nodes`. */
+#define NEEDS_CLUSTER()                                                                            \
+    (void)state;                                                                                   \
+    if (nodes[0] == NULL)                                                                          \
+    skip()
+
+/* False, with a message, when this machine cannot take back a node that was killed. */
+bool cluster_can_rejoin(void);
 
 /* Starts a node again that was killed; it gets its data from the other one (rsync). */
 void cluster_rejoin(struct server *nodes[2], int which);

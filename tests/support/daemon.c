@@ -23,23 +23,10 @@
 
 static pid_t started[STARTED_MAX]; /* 0: has ended */
 
-static unsigned int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-        fail_msg("no free port");
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
 struct daemon daemon_start(const struct server *server, const char *options, ...)
 {
     static int number;
-    struct daemon daemon = {.port = free_port()};
+    struct daemon daemon = {.port = server_free_port()};
     char words[1024], command[2048];
     va_list arguments;
 

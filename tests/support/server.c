@@ -436,6 +436,13 @@ void expect_errno(MYSQL *sql, unsigned int expected, const char *format, ...)
     free(text);
 }
 
+void create_account(MYSQL *root, const char *name, const char *role)
+{
+    run(root, "CREATE OR REPLACE USER `%s`@localhost", name);
+    run(root, "GRANT %s TO `%s`@localhost", role, name);
+    run(root, "SET DEFAULT ROLE %s FOR `%s`@localhost", role, name);
+}
+
 void set_clock(MYSQL *sql, const char *utc)
 {
     if (utc == NULL)

@@ -53,6 +53,9 @@ bool server_log_contains(const struct server *server, const char *text);
 MYSQL *server_connect(const struct server *server);
 MYSQL *server_connect_as(const struct server *server, const char *user, unsigned long flags);
 
+/* A new account name@localhost without a password and with nothing but this role. */
+void create_account(MYSQL *root, const char *name, const char *role);
+
 /* The same as root, or NULL and the error number while the server is down or sheds connections. */
 MYSQL *server_try_connect(const struct server *server, unsigned long flags,
                           unsigned int *ret_error);
