@@ -67,6 +67,11 @@ bool idem_admission_check(const struct idem_call *call, struct idem_terms *ret_t
                    "idem: binlog_format STATEMENT would let replicas diverge; use ROW or MIXED");
         return false;
     }
+    if (call->writes && idem_session_skips_unique_checks()) {
+        idem_raise(IDEM_E_BAD_CONTEXT, "idem: unique_checks is OFF, so the server might take a key "
+                                       "twice; SET unique_checks = ON");
+        return false;
+    }
     if (call->writes && !idem_galera_check())
         return false;
     catalog = idem_catalog_enter(&ticket);

@@ -15,7 +15,7 @@ struct idem_call {
     struct idem_text biz_type;
     struct idem_text key;
     bool payload_given;
-    bool writes; /* refused when the binlog gets statements: replicas would diverge */
+    bool writes; /* refused where replicas would diverge, or keys would not be unique */
 };
 
 /* What the policy of the biz_type, or the settings, allow. */
@@ -25,7 +25,8 @@ struct idem_terms {
     bool observe; /* nothing is refused, so nothing may be answered from an earlier run */
 };
 
-/* False with 52001 (argument), 52005 (schema), 52006 (binlog format) or 52007 (access) raised. */
+/* False with 52001 (argument), 52005 (schema), 52006 (settings of the session) or 52007 (access)
+ * raised. */
 bool idem_admission_check(const struct idem_call *call, struct idem_terms *ret_terms);
 
 #endif

@@ -31,6 +31,10 @@ static bool check(struct idem_text routine, const char *name, struct idem_text v
     else if (!idem_utf8_valid(value.bytes, value.length))
         idem_raise(IDEM_E_INVALID_ARGUMENT, "idem.%.*s: %s is not valid UTF-8; SET NAMES utf8mb4",
                    width, routine.bytes, name);
+    else if (idem_utf8_is_wide(value.bytes, value.length))
+        idem_raise(IDEM_E_INVALID_ARGUMENT,
+                   "idem.%.*s: %s is text in UTF-16 or UTF-32; CONVERT(... USING utf8mb4)", width,
+                   routine.bytes, name);
     else if (!utf8_client && !idem_utf8_is_ascii(value.bytes, value.length))
         idem_raise(IDEM_E_INVALID_ARGUMENT,
                    "idem.%.*s: %s is not ASCII and this connection's character set is not utf8; "

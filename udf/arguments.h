@@ -20,8 +20,8 @@ static inline bool idem_text_is(struct idem_text text, const char *word)
 }
 
 /* 1-64 bytes of biz_type (said as consumer when routine begins with "consume") and 1-255 of key,
-   valid UTF-8, not blank; only ASCII when client_charset is neither utf8 nor binary nor NULL. False
-   with 52001 raised, naming routine, argument and limit. */
+   valid UTF-8, not blank, not UTF-16 or UTF-32; only ASCII when client_charset is neither utf8 nor
+   binary nor NULL. False with 52001 raised, naming routine, argument and limit. */
 bool idem_arguments_check(struct idem_text routine, struct idem_text client_charset,
                           struct idem_text biz_type, struct idem_text key);
 

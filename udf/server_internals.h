@@ -16,11 +16,12 @@ extern int thd_binlog_format(const MYSQL_THD thd) __attribute__((weak));
 #define BINLOG_FORMAT_STMT 1
 #define BINLOG_FORMAT_ROW 2
 
-/* For thd_test_options(); sql/sql_class.h. A test with SET sql_log_bin=0 and tests with open
-   transactions guard them. */
+/* For thd_test_options(); sql/sql_class.h. Tests with SET sql_log_bin=0, unique_checks=0
+   and open transactions guard them. */
 #define OPTION_BIN_LOG (1LL << 18)
 #define OPTION_NOT_AUTOCOMMIT (1LL << 19)
 #define OPTION_BEGIN (1LL << 20)
+#define OPTION_RELAXED_UNIQUE_CHECKS (1LL << 27)
 
 /* From thd_tx_isolation(): enum_tx_isolation, sql/handler.h. */
 #define ISO_READ_COMMITTED 1

@@ -289,6 +289,12 @@ bool idem_session_logs_statements(void)
            thd_binlog_format(_current_thd()) == BINLOG_FORMAT_STMT;
 }
 
+bool idem_session_skips_unique_checks(void)
+{
+    return _current_thd == NULL ||
+           thd_test_options(_current_thd(), OPTION_RELAXED_UNIQUE_CHECKS) != 0;
+}
+
 bool idem_session_keeps_snapshot(void)
 {
     return _current_thd == NULL ||

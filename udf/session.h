@@ -54,6 +54,11 @@ bool idem_session_keeps_snapshot(void);
 /* True when what this statement writes would go into the binlog as statements. */
 bool idem_session_logs_statements(void);
 
+/* True when the engine may take the same key twice (unique_checks=0): into an empty table or
+   partition, with foreign_key_checks=0 too, until the end of the transaction; into a secondary
+   unique key at any time. */
+bool idem_session_skips_unique_checks(void);
+
 /* Check function of the session variable idem_probe. */
 int idem_session_check_probe(MYSQL_THD thd, struct st_mysql_sys_var *variable, void *save,
                              struct st_mysql_value *value);

@@ -17,10 +17,11 @@ char *idem_key(UDF_INIT *initid, UDF_ARGS *args, char *result, unsigned long *le
     *is_null = 1;
     for (unsigned int i = 0; i < args->arg_count; i++) {
         parts[i] = (struct idem_part){.text = args->args[i], .length = args->lengths[i]};
-        if (args->args[i] == NULL || !idem_utf8_valid(args->args[i], args->lengths[i])) {
+        if (args->args[i] == NULL || !idem_utf8_valid(args->args[i], args->lengths[i]) ||
+            idem_utf8_is_wide(args->args[i], args->lengths[i])) {
             *error = 1;
             idem_raise(IDEM_E_INVALID_ARGUMENT, "idem_key: part %u is %s", i + 1,
-                       args->args[i] == NULL ? "NULL" : "not UTF-8; SET NAMES utf8mb4");
+                       args->args[i] == NULL ? "NULL" : "not UTF-8; CONVERT(... USING utf8mb4)");
             return NULL;
         }
     }

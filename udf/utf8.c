@@ -58,6 +58,19 @@ bool idem_utf8_is_blank(const char *text, size_t length)
     return true;
 }
 
+bool idem_utf8_is_wide(const char *text, size_t length)
+{
+    bool first_is_nul = true, second_is_nul = true;
+
+    if (length < 4 || length % 2 != 0)
+        return false;
+    for (size_t i = 0; i < length; i += 2) {
+        first_is_nul = first_is_nul && text[i] == '\0';
+        second_is_nul = second_is_nul && text[i + 1] == '\0';
+    }
+    return first_is_nul || second_is_nul;
+}
+
 size_t idem_utf8_encode(uint32_t point, unsigned char ret_bytes[4])
 {
     if (point < 0x80) {

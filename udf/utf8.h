@@ -16,6 +16,10 @@ bool idem_utf8_is_ascii(const char *text, size_t length);
 /* True when there is nothing but ASCII white space (also when empty). */
 bool idem_utf8_is_blank(const char *text, size_t length);
 
+/* True for what text in UTF-16 or UTF-32 looks like when it is taken for bytes: ASCII, at least two
+   characters of it, with a NUL before or behind each. It is valid UTF-8, and another key. */
+bool idem_utf8_is_wide(const char *text, size_t length);
+
 /* Writes code point `point` (a scalar value) to ret_bytes; returns its 1-4 bytes. */
 size_t idem_utf8_encode(uint32_t point, unsigned char ret_bytes[4]);
 

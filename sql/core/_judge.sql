@@ -57,6 +57,11 @@ main: BEGIN
     DECLARE v_look LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(128);
 
+    -- Without conditions GET DIAGNOSTICS, here and in take.part.sql, says nothing and fails in silence.
+    IF @@max_error_count = 0 THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52006,
+            MESSAGE_TEXT = 'idem: max_error_count is 0, which hides where the key is; SET max_error_count = 64';
+    END IF;
     -- Bound: what is written may still go back, and what is locked stays locked, after this call. With the
     -- caller's transaction, or with the statement that called a trigger or function in autocommit; there
     -- the server refuses this SET (of a value to itself).

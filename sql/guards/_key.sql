@@ -68,22 +68,22 @@ BEGIN
             SET v_element = CONVERT(v_value USING utf8mb4);
             IF NOT (CAST(v_element AS BINARY) <=> v_value)
                OR (LENGTH(v_element) <> CHAR_LENGTH(v_element) -- see idem_check
-                   AND COALESCE(@@character_set_results, 'binary') NOT REGEXP '^(utf8|binary)') THEN
+                   AND COALESCE(@@character_set_results, 'binary') NOT REGEXP '\\A(utf8|binary)') THEN
                 SET v_problem = 'is not UTF-8; SET NAMES utf8mb4';
             ELSEIF v_type = 'int' THEN
-                IF v_element NOT REGEXP '^-?[0-9]{1,20}\\z' THEN
+                IF v_element NOT REGEXP '\\A-?[0-9]{1,20}\\z' THEN
                     SET v_problem = 'takes a whole number';
                 ELSE
                     SET v_literal = CAST(v_element AS DECIMAL(20, 0));
                 END IF;
             ELSEIF v_type = 'uuid' THEN
                 SET v_element = LOWER(REPLACE(v_element, '-', ''));
-                IF v_element NOT REGEXP '^[0-9a-f]{32}\\z' THEN
+                IF v_element NOT REGEXP '\\A[0-9a-f]{32}\\z' THEN
                     SET v_problem = 'takes a UUID as text or as 16 bytes';
                 END IF;
                 SET v_literal = CONCAT('_utf8mb4 X''', HEX(v_element), '''');
             ELSEIF v_type = 'date' THEN
-                IF v_element NOT REGEXP '^[0-9]{4}-[0-9]{2}-[0-9]{2}\\z'
+                IF v_element NOT REGEXP '\\A[0-9]{4}-[0-9]{2}-[0-9]{2}\\z'
                    OR CAST(v_element AS DATE) IS NULL THEN
                     SET v_problem = 'takes a date, YYYY-MM-DD';
                 END IF;

@@ -23,7 +23,7 @@ BEGIN
         WHEN 'INTEGER' THEN
             RETURN in_json;
         WHEN 'DOUBLE' THEN
-            IF in_json NOT REGEXP '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$' THEN
+            IF in_json NOT REGEXP '\\A-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?\\z' THEN
                 SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
                     MESSAGE_TEXT = 'idem: set_json holds a number that is not JSON';
             END IF;

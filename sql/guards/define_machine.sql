@@ -33,7 +33,7 @@ BEGIN
     CALL idem._inspect(in_schema, in_table, in_key_column, in_state_column, v_problem, v_schema, v_table,
                        v_key_columns, v_column, v_type);
     IF v_problem IS NULL
-       AND v_type NOT REGEXP '^(char|varchar|enum|tinyint|smallint|mediumint|int|bigint)[^a-z]' THEN
+       AND v_type NOT REGEXP '\\A(char|varchar|enum|tinyint|smallint|mediumint|int|bigint)[^a-z]' THEN
         SET v_problem = CONCAT('state column ', v_column, ' must be CHAR, VARCHAR, ENUM or an integer');
     ELSEIF v_problem IS NULL AND (in_edges IS NULL OR NOT JSON_VALID(in_edges)
                                   OR JSON_TYPE(in_edges) NOT IN ('ARRAY', 'OBJECT')) THEN
@@ -73,17 +73,17 @@ BEGIN
     WHILE i < 2 * JSON_LENGTH(v_pairs) AND v_problem IS NULL DO
         SET v_state = JSON_VALUE(v_pairs, CONCAT('$[', i DIV 2, '][', i % 2, ']'));
         IF v_state IS NULL OR v_state = '' OR LENGTH(v_state) > 255 OR v_state REGEXP '["\\\\]'
-           OR v_state REGEXP '(^ | \\z)' THEN
+           OR v_state REGEXP '(\\A\\x20|\\x20\\z)' THEN
             SET v_problem = 'edges: a state takes 1 to 255 bytes, no quote, no backslash, no space at the ends';
-        ELSEIF v_type REGEXP '^(char|varchar)' THEN
-            IF CHAR_LENGTH(v_state) > CAST(REGEXP_SUBSTR(v_type, '[0-9]+') AS UNSIGNED) THEN
+        ELSEIF v_type REGEXP '\\A(char|varchar)' THEN
+            IF CHAR_LENGTH(v_state) > CAST(REGEXP_SUBSTR(v_type, '[0-9]+(?![0-9])') AS UNSIGNED) THEN
                 SET v_problem = CONCAT('state "', v_state, '" does not fit ', v_type);
             END IF;
         ELSEIF v_type LIKE 'enum%' THEN
             IF LOCATE(CONCAT('''', REPLACE(v_state, '''', ''''''), ''''), BINARY v_type) = 0 THEN
                 SET v_problem = CONCAT('state "', v_state, '" is not a value of ', v_column);
             END IF;
-        ELSEIF v_state NOT REGEXP '^(0|-?[1-9][0-9]{0,18})\\z' THEN
+        ELSEIF v_state NOT REGEXP '\\A(0|-?[1-9][0-9]{0,18})\\z' THEN
             SET v_problem = CONCAT('state "', v_state, '" is not a whole number, as ', v_column, ' wants');
         END IF;
         IF i % 2 = 1 AND v_state COLLATE utf8mb4_general_ci

@@ -32,7 +32,7 @@ BEGIN
                        v_key_columns, v_column, v_type);
     IF v_problem IS NULL THEN
         -- The largest version: of the type, and never over the largest signed 64-bit number.
-        SET v_max = (CASE REGEXP_SUBSTR(v_type, '^[a-z]+')
+        SET v_max = (CASE REGEXP_SUBSTR(v_type, '\\A[a-z]+(?![a-z])')
                      WHEN 'tinyint' THEN 127 WHEN 'smallint' THEN 32767 WHEN 'mediumint' THEN 8388607
                      WHEN 'int' THEN 2147483647 WHEN 'bigint' THEN 9223372036854775807 END);
         IF v_type LIKE '%unsigned%' AND v_type NOT LIKE 'bigint%' THEN

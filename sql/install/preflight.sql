@@ -32,6 +32,10 @@ BEGIN NOT ATOMIC
                             ' account ', CURRENT_USER(), ' lacks some of them');
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT = v_text;
     END IF;
+    IF @@innodb_page_size < 16384 THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005, MESSAGE_TEXT =
+            'innodb_page_size is less than 16k: keys of idem.access would not fit';
+    END IF;
     IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52005,
             MESSAGE_TEXT = 'binlog_format is STATEMENT: idem needs ROW or MIXED';

@@ -6,5 +6,5 @@ CREATE TABLE IF NOT EXISTS idem.access (
     updated_at DATETIME(6) NOT NULL COMMENT 'UTC',
     updated_by VARCHAR(384) NOT NULL,
     PRIMARY KEY (user, host, biz_type)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Which login account may use which biz_type; no matching row means no';

@@ -7,5 +7,5 @@ CREATE TABLE IF NOT EXISTS idem.audit (
     idem_key VARBINARY(255) NULL,
     detail JSON NULL,
     PRIMARY KEY (id)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'What operators changed by hand';

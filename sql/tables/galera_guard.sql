@@ -4,5 +4,5 @@ CREATE TABLE IF NOT EXISTS idem.galera_guard (
     scope VARBINARY(64) NOT NULL,
     idem_key VARBINARY(255) NOT NULL,
     PRIMARY KEY (scope, idem_key)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Empty: where claims of different Galera nodes meet';

@@ -6,5 +6,5 @@ CREATE TABLE IF NOT EXISTS idem.live_day (
     created_at DATETIME(6) NOT NULL,
     sealed BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'over: takes no new record, ever (see seal_days)',
     PRIMARY KEY (day)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'UTC days that have a partition in record';

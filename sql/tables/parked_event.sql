@@ -7,5 +7,5 @@ CREATE TABLE IF NOT EXISTS idem.parked_event (
     parked_at DATETIME(6) NOT NULL COMMENT 'UTC',
     parked_by VARCHAR(384) NOT NULL,
     PRIMARY KEY (projection, id_hash, version)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Events of delta projections that came before their predecessors';

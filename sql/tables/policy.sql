@@ -8,5 +8,5 @@ CREATE TABLE IF NOT EXISTS idem.policy (
     updated_at DATETIME(6) NOT NULL COMMENT 'UTC',
     updated_by VARCHAR(384) NOT NULL,
     PRIMARY KEY (biz_type)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'How a biz_type is treated, where it differs from the defaults';

@@ -12,5 +12,5 @@ CREATE TABLE IF NOT EXISTS idem.projection (
     updated_at DATETIME(6) NOT NULL COMMENT 'UTC',
     updated_by VARCHAR(384) NOT NULL,
     PRIMARY KEY (name)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Projections: tables whose rows follow a stream of versions';

@@ -8,5 +8,5 @@ CREATE TABLE IF NOT EXISTS idem.sealed_day (
     sealed_at DATETIME(6) NOT NULL COMMENT 'UTC; tells one seal of a day from the next',
     PRIMARY KEY (day),
     FOREIGN KEY (day) REFERENCES idem.live_day (day) ON DELETE CASCADE
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Filters of the days that are over';

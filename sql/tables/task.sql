@@ -12,5 +12,5 @@ CREATE TABLE IF NOT EXISTS idem.task (
     error TEXT NULL,
     account VARCHAR(384) NOT NULL COMMENT 'login account of the last run',
     PRIMARY KEY (name)
-) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   COMMENT = 'Maintenance tasks: when each last ran and what came of it';

@@ -181,7 +181,12 @@ static void case_17_bytes_after_nul_count_and_binary_that_is_no_text_is_refused(
 
 static void case_19_same_text_in_another_character_set_is_never_another_key(void **state)
 {
-    (void)state;
+    empty(state);
+    expect_refused(s1, "'p'", "CONVERT('plain' USING utf16)", "USING utf8mb4");
+    expect_refused(s1, "'p'", "CONVERT('plain' USING ucs2)", "USING utf8mb4");
+    expect_refused(s1, "'p'", "CONVERT('plain' USING utf16le)", "USING utf8mb4");
+    expect_refused(s1, "CONVERT('p1' USING utf32)", "'plain'", "USING utf8mb4");
+    expect_errno(s1, 52001, "SELECT idem_key('p', CONVERT('plain' USING utf16))");
     EACH_DOOR(door)
     {
         empty(state);

@@ -302,6 +302,40 @@ static void case_40_statement_format_is_refused(void **state)
     }
 }
 
+/* In a session without unique_checks and foreign_key_checks InnoDB takes the same key twice into an
+   empty partition, and says so, if at all, at the end of the transaction. Every day begins empty.
+ */
+static void without_unique_checks_nothing_is_claimed(void **state)
+{
+    MYSQL *sql = server_connect(fixture_server);
+
+    (void)state;
+    set_clock(s1, "2033-01-01 12:00:00");
+    run(s1, "CALL idem.ensure_partitions()");
+    run(s1, "CREATE TABLE test.version (id INT PRIMARY KEY, v INT NOT NULL) ENGINE=InnoDB");
+    run(s1, "CALL idem.define_projection('version', 'test', 'version', 'id', 'v', 'delta')");
+    run(sql, "SET unique_checks = 0, foreign_key_checks = 0");
+    run(sql, "START TRANSACTION");
+    EACH_DOOR(door)
+    {
+        assert_int_equal(claim(sql, door, "'pay'", "'bulk'", "NULL").error, 52006);
+        assert_non_null(strstr(mysql_error(sql), "unique_checks"));
+        assert_int_equal(consume(sql, door, "'mail'", "'bulk'", "NULL").error, 52006);
+        assert_int_equal(fail_claim(sql, door, "'pay'", "'bulk'", "NULL", "'1'", 0), 52006);
+    }
+    expect_errno(sql, 52006, "CALL idem.claim_into('pay', 'bulk', NULL, 0, @s, @t, @d)");
+    expect_errno(sql, 52006, "CALL idem.consume_many('mail', '[\"a\", \"b\"]')");
+    expect_errno(sql, 52006, "CALL idem.apply_delta('version', 1, 1, NULL, @o, @e)");
+    run(sql, "COMMIT");
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.record WHERE created_on = '2033-01-01'");
+    run(sql, "SET unique_checks = 1");
+    run(sql, "START TRANSACTION");
+    assert_string_equal(consume(sql, UDF_DOOR, "'mail'", "'bulk'", "NULL").state, "NEW");
+    assert_string_equal(consume(sql, UDF_DOOR, "'mail'", "'bulk'", "NULL").state, "DUPLICATE");
+    run(sql, "COMMIT");
+    mysql_close(sql);
+}
+
 static void a_session_with_its_binlog_off_stays_off(void **state)
 {
     (void)state;
@@ -492,6 +526,7 @@ int main(void)
         T(an_account_without_rights_is_refused_by_both_doors),
         T(case_37_claim_and_business_row_are_one_binlog_transaction),
         T(case_40_statement_format_is_refused),
+        T(without_unique_checks_nothing_is_claimed),
         T(a_session_with_its_binlog_off_stays_off),
         T(change_user_and_reset_connection_keep_the_binlog),
         T(an_event_can_claim_and_it_is_logged),

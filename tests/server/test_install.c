@@ -432,6 +432,19 @@ static void case_40_44_unfit_settings_are_named(void **state)
     expect_install_refused("", "binlog_format is STATEMENT");
 }
 
+static void small_pages_are_named(void **state)
+{
+    static const char *const pages[] = {"--innodb-page-size=8k", NULL};
+
+    stop(state);
+    server =
+        server_start_with(pages, "TMPDIR=$PWD mariadb-install-db --no-defaults --datadir=$PWD/data "
+                                 "--user=root --skip-test-db --innodb-page-size=8k "
+                                 "--auth-root-authentication-method=normal");
+    s1 = server_connect(server);
+    expect_install_refused("", "innodb_page_size");
+}
+
 static void session_that_lived_through_a_reinstall_goes_on(void **state)
 {
     (void)state;
@@ -651,6 +664,7 @@ int main(void)
         cmocka_unit_test(case_44_account_without_rights_is_told_which),
         cmocka_unit_test(case_44_missing_library_is_named),
         cmocka_unit_test(case_40_44_unfit_settings_are_named),
+        cmocka_unit_test(small_pages_are_named),
         cmocka_unit_test(case_41_wsrep_without_a_provider_is_no_cluster),
         cmocka_unit_test(case_46_a_new_library_takes_the_place_of_the_loaded_one),
     };

@@ -82,6 +82,41 @@ static void text_is_valid_only_as_a_whole(void **state)
     assert_int_equal(idem_utf8_char((const unsigned char *)"a", 0), 0);
 }
 
+static void wide_text_is_told_from_text_with_a_nul(void **state)
+{
+    (void)state;
+    assert_true(idem_utf8_is_wide("\0k\0"
+                                  "1",
+                                  4)); /* UTF-16BE */
+    assert_true(idem_utf8_is_wide("k\0"
+                                  "1\0",
+                                  4)); /* UTF-16LE */
+    assert_true(idem_utf8_is_wide("\0\0\0k\0\0\0"
+                                  "1",
+                                  8));
+    assert_true(idem_utf8_is_wide("k\0\0\0"
+                                  "1\0\0\0",
+                                  8));
+    assert_false(idem_utf8_is_wide("k1", 2));
+    assert_false(idem_utf8_is_wide("k\0", 2));
+    assert_false(idem_utf8_is_wide("\0k", 2));
+    assert_false(idem_utf8_is_wide("k\0"
+                                   "1",
+                                   3));
+    assert_false(idem_utf8_is_wide("k\0"
+                                   "12",
+                                   4));
+    assert_false(idem_utf8_is_wide("k\0"
+                                   "1\0"
+                                   "2",
+                                   5));
+    assert_false(idem_utf8_is_wide("k\0"
+                                   "1\0"
+                                   "23",
+                                   6));
+    assert_false(idem_utf8_is_wide("", 0));
+}
+
 static void ascii_and_blank_are_judged_by_every_byte(void **state)
 {
     (void)state;
@@ -105,6 +140,7 @@ int main(void)
         cmocka_unit_test(every_scalar_value_survives_encoding),
         cmocka_unit_test(no_other_byte_sequence_is_a_character),
         cmocka_unit_test(text_is_valid_only_as_a_whole),
+        cmocka_unit_test(wide_text_is_told_from_text_with_a_nul),
         cmocka_unit_test(ascii_and_blank_are_judged_by_every_byte),
     };
 
