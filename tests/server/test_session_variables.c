@@ -112,6 +112,7 @@ static const struct {
     {"max_session_mem_used = 8192", "error 1317"},
     {"sql_select_limit = 0", NOTHING}, /* of any SELECT: it is not carried out */
     {"tmp_disk_table_size = 1024", "error 1114"},
+    {"transaction_read_only = 1", "error 1792"}, /* its name from 11.1 on */
     {"tx_read_only = 1", "error 1792"},
 };
 
