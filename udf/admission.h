@@ -25,8 +25,7 @@ struct idem_terms {
     bool observe; /* nothing is refused, so nothing may be answered from an earlier run */
 };
 
-/* False with 52001 (argument), 52005 (schema), 52006 (settings of the session) or 52007 (access)
- * raised. */
+/* False with 52001 (argument), 52005 (schema), 52006 (session) or 52007 (access) raised. */
 bool idem_admission_check(const struct idem_call *call, struct idem_terms *ret_terms);
 
 #endif

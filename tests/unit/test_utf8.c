@@ -85,35 +85,17 @@ static void text_is_valid_only_as_a_whole(void **state)
 static void wide_text_is_told_from_text_with_a_nul(void **state)
 {
     (void)state;
-    assert_true(idem_utf8_is_wide("\0k\0"
-                                  "1",
-                                  4)); /* UTF-16BE */
-    assert_true(idem_utf8_is_wide("k\0"
-                                  "1\0",
-                                  4)); /* UTF-16LE */
-    assert_true(idem_utf8_is_wide("\0\0\0k\0\0\0"
-                                  "1",
-                                  8));
-    assert_true(idem_utf8_is_wide("k\0\0\0"
-                                  "1\0\0\0",
-                                  8));
+    assert_true(idem_utf8_is_wide("\0k\0001", 4)); /* UTF-16BE */
+    assert_true(idem_utf8_is_wide("k\0001\0", 4)); /* UTF-16LE */
+    assert_true(idem_utf8_is_wide("\0\0\0k\0\0\0001", 8));
+    assert_true(idem_utf8_is_wide("k\0\0\0001\0\0\0", 8));
     assert_false(idem_utf8_is_wide("k1", 2));
     assert_false(idem_utf8_is_wide("k\0", 2));
     assert_false(idem_utf8_is_wide("\0k", 2));
-    assert_false(idem_utf8_is_wide("k\0"
-                                   "1",
-                                   3));
-    assert_false(idem_utf8_is_wide("k\0"
-                                   "12",
-                                   4));
-    assert_false(idem_utf8_is_wide("k\0"
-                                   "1\0"
-                                   "2",
-                                   5));
-    assert_false(idem_utf8_is_wide("k\0"
-                                   "1\0"
-                                   "23",
-                                   6));
+    assert_false(idem_utf8_is_wide("k\0001", 3));
+    assert_false(idem_utf8_is_wide("k\00012", 4));
+    assert_false(idem_utf8_is_wide("k\0001\0002", 5));
+    assert_false(idem_utf8_is_wide("k\0001\00023", 6));
     assert_false(idem_utf8_is_wide("", 0));
 }
 
