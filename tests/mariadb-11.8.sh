@@ -31,20 +31,16 @@ if [ ! -e "$folder/.complete" ]; then
     touch "$folder/.complete"
 fi
 
-mounts=(proc sys dev)
-unmount() {
-    for ((i = ${#mounts[@]} - 1; i >= 0; i--)); do
-        umount -l "$folder/${mounts[$i]}" 2>/dev/null || true
-    done
-}
-trap unmount EXIT
-for name in "${mounts[@]}"; do
-    mountpoint -q "$folder/$name" || mount --rbind --make-rslave "/$name" "$folder/$name" 2>/dev/null ||
-        skip "cannot mount /$name in $folder"
-done
-
 rm -rf "$folder/idem"
 mkdir "$folder/idem"
 git -C "$root" ls-files -z | tar -C "$root" --null -T - -cf - | tar -C "$folder/idem" -xf -
-chroot "$folder" /bin/bash -c 'cd /idem && source tests/support/prepare.sh' || skip "its packages cannot be installed"
-chroot "$folder" /bin/bash -c 'cd /idem && exec tests/all.sh "$@"' all.sh "$@"
+
+# inside COMMAND...: with mounts and processes of its own, all gone when this script ends, however it ends.
+inside() {
+    unshare --mount --pid --fork --kill-child /bin/bash -c '
+        mount --rbind --make-rslave /sys "$0/sys" && mount --rbind --make-rslave /dev "$0/dev" &&
+            mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$folder" "$@"
+}
+inside true 2>/dev/null || skip "cannot mount anything in $folder"
+inside /bin/bash -c 'cd /idem && source tests/support/prepare.sh' || skip "its packages cannot be installed"
+inside /bin/bash -c 'cd /idem && exec tests/all.sh "$@"' all.sh "$@"
