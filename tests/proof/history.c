@@ -211,7 +211,8 @@ static void make_world(struct plan plan)
     /* A buffer pool that is full soon and no cached threads: filling these is no leak, but looks
        like one. */
     static const char *const small[] = {"--innodb-buffer-pool-size=12M", "--thread-cache-size=0",
-                                        NULL};
+                                        "--performance-schema=ON",
+                                        "--performance-schema-instrument=memory/%=ON", NULL};
 
     world.plan = plan;
     world.keys = 20000 + (int)(plan.seconds * 5000);

@@ -79,8 +79,11 @@ struct use {
 
 struct sample {
     double minutes;
+    int64_t day; /* of the test clock */
     struct use server, daemon;
-    int64_t connections, allocated; /* of the server: sessions, and KB as it counts them itself */
+    /* Of the server: sessions; KB as the performance schema knows them, by what they are for; and
+       KB in all that the server itself allocates. */
+    int64_t connections, known, allocated;
 };
 
 static struct sample samples[SAMPLES_MAX];
@@ -117,6 +120,20 @@ static int64_t status(MYSQL *sql, const char *name)
                      name);
 }
 
+/* The lowest of some, a second long: what a task of idemd holds meanwhile is no leak. */
+static int64_t lowest(MYSQL *sql, const char *query)
+{
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < 20; i++) {
+        int64_t now = value_int(sql, "%s", query);
+
+        least = now < least ? now : least;
+        usleep(50000);
+    }
+    return least;
+}
+
 void watch_sample(MYSQL *sql)
 {
     struct sample *sample = &samples[sample_count < SAMPLES_MAX ? sample_count++ : SAMPLES_MAX - 1];
@@ -129,16 +146,24 @@ void watch_sample(MYSQL *sql)
         .minutes = (world.round + 1) * world.plan.seconds / 60,
         .server = use_of(server_pid(world.server)),
         .daemon = use_of(world.daemon.pid),
+        .day = atomic_load(&world.clock_high) / DAY_US,
         .connections = status(sql, "threads_connected"),
-        .allocated = status(sql, "memory_used") / 1024,
+        .known = lowest(sql, "SELECT SUM(current_number_of_bytes_used) DIV 1024 FROM "
+                             "performance_schema.memory_summary_global_by_event_name "
+                             "WHERE event_name NOT LIKE 'memory/performance_schema/%'"),
+        .allocated = lowest(sql, "SELECT variable_value DIV 1024 FROM "
+                                 "information_schema.global_status "
+                                 "WHERE variable_name = 'memory_used'"),
     };
-    fprintf(stderr,
-            "  %.1f minutes: server %ld KB, %lld allocated, %ld files, %ld threads, %lld "
-            "connections; idemd %ld KB, "
-            "%ld files, %ld threads\n",
-            sample->minutes, sample->server.kilobytes, (long long)sample->allocated,
-            sample->server.files, sample->server.threads, (long long)sample->connections,
-            sample->daemon.kilobytes, sample->daemon.files, sample->daemon.threads);
+    fprintf(
+        stderr,
+        "  %.1f minutes: server %ld KB, %lld known, %lld allocated, %ld files, %ld threads, %lld "
+        "connections; idemd %ld KB, "
+        "%ld files, %ld threads\n",
+        sample->minutes, sample->server.kilobytes, (long long)sample->known,
+        (long long)sample->allocated, sample->server.files, sample->server.threads,
+        (long long)sample->connections, sample->daemon.kilobytes, sample->daemon.files,
+        sample->daemon.threads);
 }
 
 /* Least squares, in units a minute. */
@@ -189,10 +214,20 @@ READ(server_kilobytes, server.kilobytes)
 READ(server_files, server.files)
 READ(server_threads, server.threads)
 READ(connections, connections)
+READ(day, day)
+READ(known, known)
 READ(allocated, allocated)
 READ(daemon_kilobytes, daemon.kilobytes)
 READ(daemon_files, daemon.files)
 READ(daemon_threads, daemon.threads)
+
+/* Units a day of the test clock. For what the server leaves behind at each ALTER, with idem or
+   without: metadata lock objects (650 bytes each), a few of which never get back to its free list.
+ */
+static double a_day(size_t from, long (*read)(const struct sample *))
+{
+    return slope(from, read) / slope(from, day);
+}
 
 /* The first five minutes, and the first third, are for warming up. */
 void watch_check(void)
@@ -201,9 +236,10 @@ void watch_check(void)
         const char *name;
         long (*read)(const struct sample *);
         double (*grows)(size_t, long (*)(const struct sample *));
-        double most; /* a minute */
+        double most; /* a minute, or a day */
     } rules[] = {{"server, KB", server_kilobytes, steady, 300},
-                 {"server, KB allocated", allocated, slope, 200},
+                 {"server, KB known", known, slope, 50},
+                 {"server, KB allocated a day", allocated, a_day, 3},
                  {"server, files", server_files, slope, 2},
                  {"server, threads", server_threads, slope, 1},
                  {"server, connections", connections, slope, 0.2},
@@ -219,10 +255,10 @@ void watch_check(void)
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         double grows = rules[i].grows(from, rules[i].read);
 
-        fprintf(stderr, "  %-20s %9ld to %9ld, %+9.2f a minute (at most %.1f)\n", rules[i].name,
+        fprintf(stderr, "  %-26s %9ld to %9ld, %+9.2f (at most %.1f)\n", rules[i].name,
                 rules[i].read(&samples[from]), rules[i].read(&samples[sample_count - 1]), grows,
                 rules[i].most);
         if (grows > rules[i].most)
-            report(FAULT, "%s: grows by %.2f a minute", rules[i].name, grows);
+            report(FAULT, "%s: grows by %.2f", rules[i].name, grows);
     }
 }

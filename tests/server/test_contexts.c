@@ -327,9 +327,20 @@ static void without_unique_checks_nothing_is_claimed(void **state)
     expect_errno(sql, 52006, "CALL idem.consume_many('mail', '[\"a\", \"b\"]')");
     expect_errno(sql, 52006, "CALL idem.apply_delta('version', 1, 1, NULL, @o, @e)");
     run(sql, "COMMIT");
+    run(s1, "CREATE TABLE test.payment (id INT PRIMARY KEY) ENGINE=InnoDB");
+    run(s1, "CREATE TRIGGER test.claims BEFORE INSERT ON test.payment FOR EACH ROW"
+            " CALL idem.claim_into('pay', NEW.id, NULL, 0, @s, @t, @d)");
+    run(sql, "SET unique_checks = 1, foreign_key_checks = 1");
+    expect_errno(sql, 52006,
+                 "SET STATEMENT unique_checks = 0, foreign_key_checks = 0 FOR"
+                 " INSERT INTO test.payment VALUES (1)");
+    expect_text(s1, "0", "SELECT COUNT(*) FROM test.payment");
     expect_text(s1, "0", "SELECT COUNT(*) FROM idem.record WHERE created_on = '2033-01-01'");
-    run(sql, "SET unique_checks = 1");
+    run(sql, "SET unique_checks = 0, foreign_key_checks = 0");
     run(sql, "START TRANSACTION");
+    expect_errno(sql, 52006, "INSERT INTO test.payment VALUES (1)");
+    run(sql, "SET unique_checks = 1");
+    run(sql, "INSERT INTO test.payment VALUES (1)");
     assert_string_equal(consume(sql, UDF_DOOR, "'mail'", "'bulk'", "NULL").state, "NEW");
     assert_string_equal(consume(sql, UDF_DOOR, "'mail'", "'bulk'", "NULL").state, "DUPLICATE");
     run(sql, "COMMIT");
