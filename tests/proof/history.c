@@ -268,9 +268,9 @@ static size_t run_round(void)
                        "(SELECT COUNT(*) FROM idem.sealed_day), ', looks spared ', "
                        "JSON_VALUE(idem_stats(), '$.filter_skips'), ', made ', "
                        "JSON_VALUE(idem_stats(), '$.filter_probes')) FROM idem.task"));
-    if (world.plan.rounds > 1)
-        watch_sample(sql);
     mysql_close(sql);
+    if (world.plan.rounds > 1)
+        watch_sample();
     return calls;
 }
 

@@ -145,7 +145,7 @@ void check_counters(MYSQL *sql);
 
 /* Memory, files and threads of server and daemon: a sample after each round, and whether they
    grow. */
-void watch_sample(MYSQL *sql);
+void watch_sample(void);
 void watch_check(void);
 
 /* The attack by hostile callers; how many calls it made. */

@@ -134,9 +134,11 @@ static int64_t lowest(MYSQL *sql, const char *query)
     return least;
 }
 
-void watch_sample(MYSQL *sql)
+/* Through a session of its own: others have routines compiled, some more, some less. */
+void watch_sample(void)
 {
     struct sample *sample = &samples[sample_count < SAMPLES_MAX ? sample_count++ : SAMPLES_MAX - 1];
+    MYSQL *sql = server_connect(world.server);
 
     /* What is cached for the next use is no leak. */
     run(sql, "FLUSH TABLES");
@@ -164,6 +166,7 @@ void watch_sample(MYSQL *sql)
         (long long)sample->allocated, sample->server.files, sample->server.threads,
         (long long)sample->connections, sample->daemon.kilobytes, sample->daemon.files,
         sample->daemon.threads);
+    mysql_close(sql);
 }
 
 /* Least squares, in units a minute. */
