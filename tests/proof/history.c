@@ -280,6 +280,8 @@ static size_t history_run(void)
     size_t calls = 0;
 
     set_up(sql);
+    if (world.plan.rounds > 1)
+        watch_plain_load(sql);
     mysql_close(sql);
     if (world.plan.rounds > 1) /* by this thread: it ends with who has started it */
         world.daemon = daemon_start(world.server, "%s", "");

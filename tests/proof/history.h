@@ -143,8 +143,9 @@ void check_history(MYSQL *sql);
 void count_from_here(MYSQL *sql);
 void check_counters(MYSQL *sql);
 
-/* Memory, files and threads of server and daemon: a sample after each round, and whether they
-   grow. */
+/* Memory, files and threads of server and daemon: what grows without idem, a sample after each
+   round, and whether they grow. */
+void watch_plain_load(MYSQL *sql);
 void watch_sample(void);
 void watch_check(void);
 
