@@ -257,7 +257,7 @@ void watch_check(void)
         double most; /* a minute */
     } rules[] = {{"server, KB", server_kilobytes, steady, 300},
                  {"server, KB known", known, slope, 50},
-                 {"server, KB allocated", allocated, slope, 200 + 2 * plain_growth},
+                 {"server, KB allocated", allocated, slope, 400 + plain_growth},
                  {"server, files", server_files, slope, 2},
                  {"server, threads", server_threads, slope, 1},
                  {"server, connections", connections, slope, 0.2},
