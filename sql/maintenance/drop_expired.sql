@@ -30,7 +30,7 @@ BEGIN
     DECLARE v_batch INT UNSIGNED DEFAULT idem_setting('reap_batch');
     DECLARE v_day, v_after, v_newest DATE;
     DECLARE v_name VARCHAR(64) CHARACTER SET utf8mb4;
-    DECLARE v_open, v_unknown, v_count, v_shown, v_there INT UNSIGNED;
+    DECLARE v_open, v_unknown, v_free, v_count, v_shown, v_there INT UNSIGNED;
     DECLARE v_scope VARBINARY(64);
     DECLARE v_key VARBINARY(255);
     DECLARE v_row_day DATE;
@@ -129,14 +129,16 @@ BEGIN
                 CLOSE v_released;
                 COMMIT;
             END IF;
-            SELECT COALESCE(SUM(r.status IN (0, 4)), 0), COALESCE(SUM(r.status = 3), 0)
-              INTO v_open, v_unknown
+            SELECT COALESCE(SUM(r.status = 0), 0), COALESCE(SUM(r.status = 3), 0),
+                   COALESCE(SUM(r.status = 4), 0)
+              INTO v_open, v_unknown, v_free
               FROM idem.record r FORCE INDEX (lease)
              WHERE r.created_on > v_after AND r.created_on <= v_day
                AND (r.lease_until IS NOT NULL OR (r.lease_until IS NULL AND r.status IN (0, 3, 4)));
             COMMIT;
-            IF v_open + v_unknown > 0 THEN
-                SET v_result = 'pinned', v_detail = CONCAT(v_open, ' in progress, ', v_unknown, ' unknown');
+            IF v_open + v_unknown + v_free > 0 THEN
+                SET v_result = 'pinned',
+                    v_detail = CONCAT(v_open, ' in progress, ', v_unknown, ' unknown, ', v_free, ' released');
             ELSE
                 CALL idem._ddl(CONCAT('DROP PARTITION IF EXISTS `', REPLACE(v_name, '`', '``'), '`'), v_done);
                 IF v_done THEN

@@ -151,12 +151,14 @@ void *disturb_by_daemon(void *unused)
     return unused;
 }
 
-/* Operators look into what is unknown, also several into the same. */
+/* Operators look into what is unknown, the oldest first, as it pins its day; also several into the
+ * same.
+ */
 static void resolve_one(MYSQL *sql)
 {
     run_errno(sql, "SET @k = NULL");
     run_errno(sql, "SELECT idem_key INTO @k FROM idem.record FORCE INDEX (lease) WHERE "
-                   "lease_until IS NULL AND status = 3 LIMIT 1");
+                   "lease_until IS NULL AND status = 3 ORDER BY created_on LIMIT 1");
     run_errno(sql, "CALL idem.resolve('unknown', @k, 'retry', NULL)");
 }
 

@@ -389,6 +389,7 @@ static void case_31_unfinished_records_keep_their_day(void **state)
     (void)state;
     keys_of_day("2026-03-01", "working", 0, "'2026-09-01'");
     keys_of_day("2026-03-02", "unknown", 3, "NULL");
+    keys_of_day("2026-03-02", "free", 4, "NULL");
     keys_of_day("2026-03-03", "done", 1, "NULL");
     keys_of_day("2026-03-03", "failed", 2, "NULL");
     keys_of_day("2026-03-03", "released", 4, "NULL");
@@ -398,7 +399,11 @@ static void case_31_unfinished_records_keep_their_day(void **state)
     expect_outcome("drop_expired", "2026-03-01", "pinned");
     expect_outcome("drop_expired", "2026-03-02", "pinned");
     expect_outcome("drop_expired", "2026-03-03", "dropped");
-    expect_text(s1, "2", "SELECT COUNT(*) FROM idem.record");
+    expect_text(s1, "1 in progress, 0 unknown, 0 released; 0 in progress, 1 unknown, 1 released",
+                "SELECT GROUP_CONCAT(j.detail ORDER BY j.day SEPARATOR '; ') FROM idem.task t,"
+                " JSON_TABLE(t.outcome, '$[*]' COLUMNS (day DATE PATH '$.day',"
+                " detail TEXT PATH '$.detail')) j WHERE t.name = 'drop_expired'");
+    expect_text(s1, "3", "SELECT COUNT(*) FROM idem.record");
     expect_text(s1, "UNKNOWN", "CALL idem.claim('pay', 'unknown', NULL)");
     run(s1, "CALL idem.resolve('pay', 'unknown', 'done', '{}')");
     run(s1, "CALL idem.resolve('pay', 'working', 'failed', '{}')");
