@@ -151,9 +151,8 @@ void *disturb_by_daemon(void *unused)
     return unused;
 }
 
-/* Operators look into what is unknown, the oldest first, as it pins its day; also several into the
- * same.
- */
+/* Operators look into what is unknown, also several into the same. The oldest first: it pins its
+   day. */
 static void resolve_one(MYSQL *sql)
 {
     run_errno(sql, "SET @k = NULL");
