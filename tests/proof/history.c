@@ -209,7 +209,7 @@ static void make_world(struct plan plan)
     static const char *const durable[] = {"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1",
                                           NULL};
     /* A buffer pool that is full soon and no cached threads: filling these is no leak, but looks
-       like one. */
+       like one. And memory counted by what it is for. */
     static const char *const small[] = {"--innodb-buffer-pool-size=12M", "--thread-cache-size=0",
                                         "--performance-schema=ON",
                                         "--performance-schema-instrument=memory/%=ON", NULL};
