@@ -82,9 +82,7 @@ struct use {
 struct sample {
     double minutes;
     struct use server, daemon;
-    /* Of the server: sessions; KB as the performance schema knows them, by what they are for; and
-       KB in all that the server itself allocates. */
-    int64_t connections, known, allocated;
+    int64_t connections, allocated; /* of the server: sessions, and KB as it counts them itself */
 };
 
 static struct sample samples[SAMPLES_MAX];
@@ -121,9 +119,9 @@ static int64_t status(MYSQL *sql, const char *name)
                      name);
 }
 
-/* The lowest of some, a second long: neither what is cached for the next use nor what a task of
-   idemd holds meanwhile is a leak. */
-static int64_t lowest(MYSQL *sql, const char *query)
+/* KB that the server counts: the lowest of some, a second long. Neither what is cached for the next
+   use nor what a task of idemd holds meanwhile is a leak. */
+static int64_t allocated_now(MYSQL *sql)
 {
     int64_t least = INT64_MAX;
 
@@ -131,17 +129,11 @@ static int64_t lowest(MYSQL *sql, const char *query)
         int64_t now;
 
         run(sql, "FLUSH TABLES");
-        now = value_int(sql, "%s", query);
+        now = status(sql, "memory_used") / 1024;
         least = now < least ? now : least;
         usleep(50000);
     }
     return least;
-}
-
-static int64_t allocated_now(MYSQL *sql)
-{
-    return lowest(sql, "SELECT variable_value DIV 1024 FROM information_schema.global_status "
-                       "WHERE variable_name = 'memory_used'");
 }
 
 /* KB a minute by which the server grows without idem: InnoDB's purge loses metadata lock objects
@@ -168,28 +160,25 @@ void watch_sample(void)
 {
     struct sample *sample = &samples[sample_count < SAMPLES_MAX ? sample_count++ : SAMPLES_MAX - 1];
     MYSQL *sql = server_connect(world.server);
+    int64_t allocated;
 
     for (int tries = 0; tries < 100 && status(sql, "threads_connected") > 2; tries++)
         run(sql, "SELECT SLEEP(0.1)");
+    allocated = allocated_now(sql);
     *sample = (struct sample){
         .minutes = (world.round + 1) * world.plan.seconds / 60,
         .server = use_of(server_pid(world.server)),
         .daemon = use_of(world.daemon.pid),
         .connections = status(sql, "threads_connected"),
-        .known = lowest(sql, "SELECT SUM(current_number_of_bytes_used) DIV 1024 FROM "
-                             "performance_schema.memory_summary_global_by_event_name "
-                             "WHERE event_name NOT LIKE 'memory/performance_schema/%'"),
-        .allocated = allocated_now(sql),
+        .allocated = allocated,
     };
-    fprintf(
-        stderr,
-        "  %.1f minutes: server %ld KB, %lld known, %lld allocated, %ld files, %ld threads, %lld "
-        "connections; idemd %ld KB, "
-        "%ld files, %ld threads\n",
-        sample->minutes, sample->server.kilobytes, (long long)sample->known,
-        (long long)sample->allocated, sample->server.files, sample->server.threads,
-        (long long)sample->connections, sample->daemon.kilobytes, sample->daemon.files,
-        sample->daemon.threads);
+    fprintf(stderr,
+            "  %.1f minutes: server %ld KB, %lld allocated, %ld files, %ld threads, %lld "
+            "connections; idemd %ld KB, "
+            "%ld files, %ld threads\n",
+            sample->minutes, sample->server.kilobytes, (long long)sample->allocated,
+            sample->server.files, sample->server.threads, (long long)sample->connections,
+            sample->daemon.kilobytes, sample->daemon.files, sample->daemon.threads);
     mysql_close(sql);
 }
 
@@ -241,7 +230,6 @@ READ(server_kilobytes, server.kilobytes)
 READ(server_files, server.files)
 READ(server_threads, server.threads)
 READ(connections, connections)
-READ(known, known)
 READ(allocated, allocated)
 READ(daemon_kilobytes, daemon.kilobytes)
 READ(daemon_files, daemon.files)
@@ -256,7 +244,6 @@ void watch_check(void)
         double (*grows)(size_t, long (*)(const struct sample *));
         double most; /* a minute */
     } rules[] = {{"server, KB", server_kilobytes, steady, 300},
-                 {"server, KB known", known, slope, 50},
                  {"server, KB allocated", allocated, slope, 400 + plain_growth},
                  {"server, files", server_files, slope, 2},
                  {"server, threads", server_threads, slope, 1},
