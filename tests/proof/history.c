@@ -279,11 +279,12 @@ static size_t history_run(void)
     size_t calls = 0;
 
     set_up(sql);
-    if (world.plan.rounds > 1)
+    if (world.plan.rounds > 1) {
         watch_plain_load(sql);
-    mysql_close(sql);
-    if (world.plan.rounds > 1) /* by this thread: it ends with who has started it */
+        /* By this thread: it ends with who has started it. */
         world.daemon = daemon_start(world.server, "%s", "");
+    }
+    mysql_close(sql);
     for (int round = 0; round < world.plan.rounds; round++) {
         calls += run_round();
         if (round + 1 < world.plan.rounds)

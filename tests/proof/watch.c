@@ -260,7 +260,7 @@ void watch_check(void)
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         double grows = rules[i].grows(from, rules[i].read);
 
-        fprintf(stderr, "  %-26s %9ld to %9ld, %+9.2f a minute (at most %.1f)\n", rules[i].name,
+        fprintf(stderr, "  %-20s %9ld to %9ld, %+9.2f a minute (at most %.1f)\n", rules[i].name,
                 rules[i].read(&samples[from]), rules[i].read(&samples[sample_count - 1]), grows,
                 rules[i].most);
         if (grows > rules[i].most)
