@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* hash: idem_filter_hash() of the key. */
-void idem_recent_note(uint64_t hash, int64_t day);
-bool idem_recent_day(uint64_t hash, int64_t *ret_day);
+/* hash: idem_filter_hash() of the key. committed: not only in a transaction that is still open. */
+void idem_recent_note(uint64_t hash, int64_t day, bool committed);
+bool idem_recent_day(uint64_t hash, int64_t *ret_day, bool *ret_committed);
 
 #endif

@@ -295,7 +295,7 @@ bool idem_session_skips_unique_checks(void)
            thd_test_options(_current_thd(), OPTION_RELAXED_UNIQUE_CHECKS) != 0;
 }
 
-bool idem_session_keeps_snapshot(void)
+bool idem_session_in_transaction(void)
 {
     return _current_thd == NULL ||
            thd_test_options(_current_thd(), OPTION_BEGIN | OPTION_NOT_AUTOCOMMIT) != 0;

@@ -48,8 +48,8 @@ bool idem_session_killed(void);
    not committed: READ COMMITTED and REPEATABLE READ. False also when that cannot be known. */
 bool idem_session_reads_plainly(void);
 
-/* True when a snapshot that this statement opens would stay open after it. */
-bool idem_session_keeps_snapshot(void);
+/* True when what this statement writes, and a snapshot that it opens, stays open after it. */
+bool idem_session_in_transaction(void);
 
 /* True when what this statement writes would go into the binlog as statements. */
 bool idem_session_logs_statements(void);

@@ -32,13 +32,14 @@ IDEM_UDF_STRING(idem_claim_plan,
                 8, 8, PLAN_HEAD + IDEM_HASH_LENGTH)
 
 /* Whether another day may have the key, and the day where it most likely is: finished there lately,
-   or, with `trust_filters`, a filter speaks of it; 0 when nothing does. False with 52005 raised. */
-static bool look_around(int64_t day, uint64_t hash, bool trust_filters, bool *ret_elsewhere,
+   or, with `guess`, being finished there, or a filter speaks of it; 0 when nothing does. False with
+   52005 raised. */
+static bool look_around(int64_t day, uint64_t hash, bool guess, bool *ret_elsewhere,
                         int64_t *ret_likely)
 {
     const struct idem_catalog *catalog;
     const struct idem_day *other;
-    bool recent = idem_recent_day(hash, ret_likely);
+    bool committed, recent = idem_recent_day(hash, ret_likely, &committed);
     size_t at = 0;
     int ticket;
 
@@ -46,12 +47,12 @@ static bool look_around(int64_t day, uint64_t hash, bool trust_filters, bool *re
     if (catalog == NULL)
         return false;
     *ret_elsewhere = false;
-    if (!recent)
+    if (!recent || (!committed && !guess))
         *ret_likely = 0;
-    while ((!*ret_elsewhere || (trust_filters && *ret_likely == 0)) &&
+    while ((!*ret_elsewhere || (guess && *ret_likely == 0)) &&
            (other = idem_days_next(catalog, day, hash, &at)) != NULL) {
         *ret_elsewhere = true;
-        if (trust_filters && *ret_likely == 0 && other->filter != NULL)
+        if (guess && *ret_likely == 0 && other->filter != NULL)
             *ret_likely = other->number;
     }
     idem_catalog_leave(ticket);
@@ -89,7 +90,7 @@ static bool plan(const UDF_ARGS *args, char *result, unsigned long *ret_length)
     int64_t now = idem_clock_us(), day, likely;
     unsigned long long wait_ms;
     struct idem_terms terms;
-    bool trust_filters, elsewhere;
+    bool guess, elsewhere;
     uint64_t hash;
     char way;
 
@@ -100,11 +101,11 @@ static bool plan(const UDF_ARGS *args, char *result, unsigned long *ret_length)
         !idem_days_open(&day))
         return false;
     hash = idem_filter_hash(args->args[3], args->lengths[3], call.key.bytes, call.key.length);
-    /* One new key in ten has a wrong "maybe" in some of thirty days. The read would open the
-       caller's snapshot for nothing then, and from 11.6 on that costs the caller 1020. begin starts
-       afresh. */
-    trust_filters = idem_text_is(call.routine, "begin") || !idem_session_keeps_snapshot();
-    if (!look_around(day, hash, trust_filters, &elsewhere, &likely))
+    /* One new key in ten has a wrong "maybe" in some of thirty days, and a key that is being
+       finished cannot be read yet. The read would open the caller's snapshot for nothing then, and
+       from 11.6 on that costs the caller 1020. begin starts afresh. */
+    guess = idem_text_is(call.routine, "begin") || !idem_session_in_transaction();
+    if (!look_around(day, hash, guess, &elsewhere, &likely))
         return false;
     way = elsewhere || idem_days_near_midnight(now) || idem_galera_is_on() ? 'l' : 'i';
     if (!terms.observe && likely != 0 && idem_session_reads_plainly()) {

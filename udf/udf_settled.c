@@ -8,6 +8,7 @@
 #include "door.h"
 #include "filter.h"
 #include "recent.h"
+#include "session.h"
 
 #define STATE_MAX 16
 
@@ -44,7 +45,8 @@ char *idem_settled(UDF_INIT *initid, UDF_ARGS *args, char *result, unsigned long
         return NULL;
     }
     if (*args->args[1] == '1' || *args->args[1] == '2')
-        idem_recent_note(idem_filter_hash("", 0, args->args[3], args->lengths[3]), day);
+        idem_recent_note(idem_filter_hash("", 0, args->args[3], args->lengths[3]), day,
+                         !idem_session_in_transaction());
     state = state_of(args);
     *is_null = state == NULL;
     if (state == NULL)

@@ -14,12 +14,15 @@
 --
 -- idem_look_days() leaves out the sealed days whose filter says that the key is certainly not there.
 --
+-- No plain reads: they may be too old, when the transaction began while this server still was a replica, and
+-- they open a snapshot, for which innodb_snapshot_isolation makes the caller pay later (1020). And no locking
+-- read of a day that others insert into: it locks a gap there for the whole transaction, and every new key
+-- that falls into it would be told IN_PROGRESS.
+--
 -- Tomorrow: only a server whose clock was ahead can have put the key there (before a fail-over to this
 -- one, or a restart with the clock set back; while a server runs its day never goes back). It is looked at
--- in the last two hours of a day: the clock difference covered. A locking read would lock the gaps where
--- everybody inserts after midnight. A plain one may be too old, when the transaction began while this server
--- still was a replica, and it would open a snapshot, for which innodb_snapshot_isolation makes the caller
--- pay later (1020). A row put there and taken back meets what is there and locks no gap.
+-- in the last two hours of a day, the clock difference covered: a row put there and taken back meets what is
+-- there and locks no gap.
 --
 -- Galera: the lock of a row, and so the look, does not meet transactions of other nodes that have not been
 -- applied here yet. Keys of rows written do: of two transactions that wrote the same primary key on two
@@ -58,6 +61,7 @@ BEGIN
     DECLARE v_found DATE DEFAULT NULL;
     DECLARE v_look LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_tomorrow DATE;
+    DECLARE v_open_day DATE DEFAULT NULL;
     DECLARE v_over BOOLEAN DEFAULT FALSE;
 
     IF in_old_token IS NULL THEN
@@ -75,27 +79,22 @@ BEGIN
     END IF;
 
     SET v_look = idem_look_days(in_scope, in_key, in_day);
-    IF in_old_token IS NOT NULL THEN
-        -- The row that is taken over was there, committed, and whoever inserted the key elsewhere since
-        -- has met it. A locking read of today would lock a gap there, for the whole transaction, and
-        -- every new key that falls into it would be told IN_PROGRESS.
-        IF v_look IS NOT NULL THEN
-            SELECT r.created_on INTO v_found
-              FROM JSON_TABLE(v_look, '$[*]' COLUMNS (day DATE PATH '$')) d
-              STRAIGHT_JOIN idem.record r
-             WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
-             LIMIT 1;
-        END IF;
-    ELSEIF LENGTH(v_look) = 14 THEN -- ["YYYY-MM-DD"]: mostly yesterday, not sealed yet
+    IF LENGTH(v_look) = 14 AND in_old_token IS NULL THEN -- ["YYYY-MM-DD"]: mostly yesterday, not sealed yet
         SELECT r.created_on INTO v_found FROM idem.record r
          WHERE r.scope = in_scope AND r.idem_key = in_key
            AND r.created_on = CAST(SUBSTRING(v_look, 3, 10) AS DATE)
           LOCK IN SHARE MODE;
     ELSEIF v_look IS NOT NULL THEN
+        -- The row of an older day that is taken over was met by an insert into the day that claims go to,
+        -- so nothing is there; and who comes there later meets that row.
+        IF in_old_token IS NOT NULL THEN
+            SET v_open_day = idem_claim_day();
+        END IF;
         SELECT r.created_on INTO v_found
           FROM JSON_TABLE(v_look, '$[*]' COLUMNS (day DATE PATH '$')) d
           STRAIGHT_JOIN idem.record r
          WHERE r.scope = in_scope AND r.idem_key = in_key AND r.created_on = d.day
+           AND NOT d.day <=> v_open_day
          LIMIT 1
           LOCK IN SHARE MODE;
     END IF;
