@@ -5,7 +5,8 @@
 -- MariaDB 11 answer that nothing matched, and go on), once more.
 --
 -- A row that is not there yet is inserted without a locking look before: that would lock the gap, and
--- two new rows would deadlock. The plain look only chooses where to begin.
+-- two new rows would deadlock. The plain look only chooses where to begin, and it opens the caller's snapshot;
+-- so a call that could not make the row begins with the UPDATE.
 --
 -- Each statement is complete in itself and may be repeated, so there is no transaction here, and a kill
 -- between two of them leaves nothing open and loses nothing:
@@ -40,7 +41,7 @@ main: BEGIN
     DECLARE v_read_sql LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_mode VARCHAR(8);
     DECLARE v_version, v_new, v_first BIGINT UNSIGNED;
-    DECLARE v_park, v_exists, v_parked, v_done BOOLEAN DEFAULT FALSE;
+    DECLARE v_park, v_makes, v_exists, v_parked, v_done BOOLEAN DEFAULT FALSE;
     DECLARE v_hash BINARY(32);
     DECLARE v_moved, v_tries INT DEFAULT 0;
     DECLARE EXIT HANDLER FOR 1054
@@ -55,9 +56,11 @@ main: BEGIN
     SET v_new = IF(v_mode = 'cas', v_version + 1, v_version),
         v_read_sql = CONCAT('SELECT COUNT(*), MAX(', v_version_sql, ') INTO @idem_rows, @idem_value FROM ',
                             v_table_sql, ' WHERE ', v_where_sql, ' FOR UPDATE');
+    SET v_makes = v_mode = 'snapshot' OR (v_mode = 'delta' AND v_new = v_first);
     EXECUTE IMMEDIATE CONCAT('SELECT COUNT(*), ', IF(v_park, v_hash_sql, 'NULL'),
-                             ' INTO @idem_rows, @idem_value FROM ', v_table_sql, ' WHERE ', v_where_sql);
-    SET v_exists = @idem_rows, v_hash = @idem_value;
+                             ' INTO @idem_rows, @idem_value',
+                             IF(v_makes, CONCAT(' FROM ', v_table_sql, ' WHERE ', v_where_sql), ''));
+    SET v_exists = @idem_rows, v_hash = @idem_value; -- without a table: one row
 
     REPEAT
         SET v_tries = v_tries + 1, v_moved = 0;
@@ -70,7 +73,7 @@ main: BEGIN
             IF v_moved = 1 THEN
                 SET out_outcome = IF(v_mode = 'snapshot', 'UPDATED', 'APPLIED');
             END IF;
-        ELSEIF v_mode = 'snapshot' OR (v_mode = 'delta' AND v_new = v_first) THEN
+        ELSEIF v_makes THEN
             BEGIN
                 DECLARE EXIT HANDLER FOR 1062
                 BEGIN

@@ -27,10 +27,10 @@ BEGIN
     DECLARE i INT DEFAULT 0;
 
     CALL idem._may(in_routine, in_name);
-    SELECT m.table_schema, m.table_name, m.key_columns, m.state_column, m.reachable_from
-      INTO out_schema, out_table, v_key_columns, v_state_column, v_states
-      FROM idem.machine m
-     WHERE m.name = in_name;
+    -- @include guards/definition.part.sql
+    --   COLUMNS=table_schema, table_name, key_columns, state_column, reachable_from
+    --   VARIABLES=out_schema, out_table, v_key_columns, v_state_column, v_states
+    --   TABLE=idem.machine
     -- As define_machine checks them: so it can stand in a JSON path.
     IF LENGTH(in_to) <= 255 AND in_to NOT REGEXP '["\\\\]' THEN
         SET v_from = JSON_EXTRACT(v_states, CONCAT('$."', in_to, '"'));

@@ -33,11 +33,10 @@ BEGIN
     DECLARE v_text VARCHAR(512);
 
     CALL idem._may(in_routine, in_name);
-    SELECT p.table_schema, p.table_name, p.key_columns, p.version_column, p.version_max, p.kind,
-           p.first_version, p.park
-      INTO out_schema, out_table, v_key_columns, v_version_column, v_max, v_kind, out_first, out_park
-      FROM idem.projection p
-     WHERE p.name = in_name;
+    -- @include guards/definition.part.sql
+    --   COLUMNS=table_schema, table_name, key_columns, version_column, version_max, kind, first_version, park
+    --   VARIABLES=out_schema, out_table, v_key_columns, v_version_column, v_max, v_kind, out_first, out_park
+    --   TABLE=idem.projection
     SET v_digits = LEFT(in_version, 255),
         v_text = CASE
             WHEN out_table IS NULL THEN 'there is no projection of this name'

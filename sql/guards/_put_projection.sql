@@ -12,9 +12,12 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._put_projection(
     SQL SECURITY DEFINER
     COMMENT 'Private: stores what define_projection has checked.'
 BEGIN
+    DECLARE v_count INT;
     DECLARE v_now DATETIME(6) DEFAULT
         TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND;
 
+    -- First the lock of the definition, with nothing in hand: transactions that use it may still park.
+    SELECT COUNT(*) INTO v_count FROM idem.projection p WHERE p.name = in_name FOR UPDATE;
     IF EXISTS (SELECT 1 FROM idem.projection p JOIN idem.parked_event e ON e.projection = p.name
                 WHERE p.name = in_name
                   AND (p.table_schema <> in_schema OR p.table_name <> in_table OR p.kind <> in_kind

@@ -12,12 +12,14 @@ Example: CALL idem.drop_projection(''balance'');
 '
 BEGIN
     DECLARE v_checked BOOLEAN;
+    DECLARE v_count INT;
 
     SET v_checked = idem_check('drop_projection', @@character_set_results, in_name, 'guard');
-    -- A KILL can make MariaDB answer that nothing matched, and go on: look again (in IF with a lock, so never
-    -- at an old snapshot).
+    -- First the lock of the definition, with nothing in hand: transactions that use it may still park. A KILL
+    -- can make MariaDB answer that the DELETE matched nothing, and go on: look again.
     REPEAT
-        IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name) THEN
+        SELECT COUNT(*) INTO v_count FROM idem.projection p WHERE p.name = in_name FOR UPDATE;
+        IF v_count = 0 THEN
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
                 MESSAGE_TEXT = 'idem.drop_projection: there is no projection of this name';
         END IF;

@@ -19,16 +19,21 @@ Example: CALL idem.set_projection(''balance'', NULL, TRUE, 1000);
 '
 BEGIN
     DECLARE v_checked BOOLEAN;
+    DECLARE v_count INT;
 
     SET v_checked = idem_check('set_projection', @@character_set_results, in_name, 'guard');
     IF in_first_version < 0 OR in_max_parked NOT BETWEEN 1 AND 10000 THEN
         SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT =
             'idem.set_projection: first_version takes 0 or more, max_parked 1 to 10000';
     END IF;
-    -- A KILL can make MariaDB 11 answer that nothing matched, and go on: look again. updated_at moves, so a
-    -- match is a change under every client flag.
+    -- First the lock of the definition, with nothing in hand: transactions that use it may still park. A KILL
+    -- can make MariaDB 11 answer that the UPDATE matched nothing, and go on: look again. updated_at moves, so
+    -- a match is a change under every client flag.
     REPEAT
-        IF NOT EXISTS (SELECT 1 FROM idem.projection p WHERE p.name = in_name AND p.kind = 'delta') THEN
+        SELECT COUNT(*) INTO v_count FROM idem.projection p
+         WHERE p.name = in_name AND p.kind = 'delta'
+           FOR UPDATE;
+        IF v_count = 0 THEN
             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001,
                 MESSAGE_TEXT = 'idem.set_projection: there is no delta projection of this name';
         END IF;

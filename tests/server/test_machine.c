@@ -7,6 +7,8 @@
 
 static MYSQL *found_rows;
 
+#define DEFINE_ORDER "CALL idem.define_machine('order', 'shop', 'orders', 'id', 'status', '%s')"
+
 static int start(void **state)
 {
     fixture_start(state);
@@ -17,8 +19,7 @@ static int start(void **state)
     run(s1, "CREATE TABLE shop.history (id BIGINT, was VARCHAR(20), now VARCHAR(20))");
     run(s1, "CREATE TRIGGER shop.orders_history AFTER UPDATE ON shop.orders FOR EACH ROW"
             " INSERT INTO shop.history VALUES (NEW.id, OLD.status, NEW.status)");
-    run(s1, "CALL idem.define_machine('order', 'shop', 'orders', 'id', 'status', '%s')",
-        NEW_PAID_SHIPPED);
+    run(s1, DEFINE_ORDER, NEW_PAID_SHIPPED);
     return 0;
 }
 
@@ -134,6 +135,43 @@ static void case_48_loser_is_told_the_state_it_lost_to(void **state)
         expect_text(s1, "1", "SELECT COUNT(*) FROM shop.history WHERE id = %d", id);
     }
     run(s2, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+}
+
+/* The call itself opens no snapshot, so that waiting for the row costs nobody the transaction. */
+static void case_48_snapshot_isolation_waits_and_answers(void **state)
+{
+    int id = fresh_order();
+
+    (void)state;
+    run(s2, "SET SESSION innodb_snapshot_isolation = ON");
+    run(s1, "BEGIN");
+    expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
+    run(s2, "BEGIN");
+    send_query(s2, TRANSITION, id, "CANCELLED");
+    wait_for_lock(s3);
+    run(s1, "COMMIT");
+    assert_int_equal(receive(s2), 0);
+    expect_text(s2, "ILLEGAL PAID", "SELECT CONCAT(@o, ' ', @s)");
+    run(s2, "COMMIT");
+    run(s2, "SET SESSION innodb_snapshot_isolation = OFF");
+}
+
+/* The definition is locked, shared, while the transaction is open: who changes it waits, and keeps
+   nobody from using it as it was. */
+static void a_new_definition_waits_for_open_transactions_and_holds_up_no_call(void **state)
+{
+    int id = fresh_order(), other = fresh_order();
+
+    (void)state;
+    run(s1, "BEGIN");
+    expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
+    send_query(s2, DEFINE_ORDER, NEW_PAID_SHIPPED);
+    wait_for_lock(s3);
+    run(s3, "BEGIN");
+    expect_answer(s3, "APPLIED PAID", TRANSITION, other, "PAID");
+    run(s3, "COMMIT");
+    run(s1, "COMMIT");
+    assert_int_equal(receive(s2), 0);
 }
 
 static void same_transition_twice_at_once_is_applied_once(void **state)
@@ -680,6 +718,8 @@ int main(void)
         TEST(set_json_is_written_only_with_the_transition),
         TEST(strict_raises_52009_and_says_the_state),
         TEST(case_48_loser_is_told_the_state_it_lost_to),
+        TEST(case_48_snapshot_isolation_waits_and_answers),
+        TEST(a_new_definition_waits_for_open_transactions_and_holds_up_no_call),
         TEST(same_transition_twice_at_once_is_applied_once),
         TEST(case_48_snapshot_isolation_1020_reaches_the_caller),
         TEST(deadlock_1213_reaches_the_caller),

@@ -383,6 +383,59 @@ static void concurrent_deltas_of_one_version_are_applied_once(void **state)
                 id);
 }
 
+/* A call that makes no row opens no snapshot, so that waiting for the row costs nobody the
+ * transaction. */
+static void snapshot_isolation_waits_and_answers(void **state)
+{
+    int id = fresh_id();
+
+    (void)state;
+    run(s2, "SET SESSION innodb_snapshot_isolation = ON");
+    expect_delta(s1, "APPLIED 2", DELTA("plain"), id, 1, PLUS);
+    run(s1, "BEGIN");
+    expect_delta(s1, "APPLIED 3", DELTA("plain"), id, 2, PLUS);
+    run(s2, "BEGIN");
+    send_query(s2, DELTA("plain"), id, 2, PLUS);
+    wait_for_lock(s3);
+    run(s1, "COMMIT");
+    assert_int_equal(receive(s2), 0);
+    expect_text(s2, "DUPLICATE 3", "SELECT CONCAT(@o, ' ', @e)");
+    run(s2, "COMMIT");
+
+    run(s1, "BEGIN");
+    expect_outcome(s1, "APPLIED", "CALL idem.compare_and_set('plain', %d, 2, NULL, @o)", id);
+    run(s2, "BEGIN");
+    send_query(s2, "CALL idem.compare_and_set('plain', %d, 2, NULL, @o)", id);
+    wait_for_lock(s3);
+    run(s1, "COMMIT");
+    assert_int_equal(receive(s2), 0);
+    expect_text(s2, "CONFLICT", "SELECT @o");
+    run(s2, "COMMIT");
+    run(s2, "SET SESSION innodb_snapshot_isolation = OFF");
+}
+
+/* Who changes a definition waits with nothing in hand, and then sees what was parked meanwhile. */
+static void a_new_definition_and_a_transaction_that_parks_do_not_deadlock(void **state)
+{
+    const char *const changes[] = {
+        "CALL idem.define_projection('park', 'bank', 'parking', 'id', 'version', 'snapshot')",
+        "CALL idem.set_projection('park', NULL, FALSE, NULL)", "CALL idem.drop_projection('park')"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        int id = fresh_id();
+
+        run(s1, "BEGIN");
+        expect_delta(s1, "APPLIED 2", DELTA("park"), id, 1, PLUS);
+        send_query(s2, "%s", changes[i]);
+        wait_for_lock(s3);
+        expect_delta(s1, "PARKED 2", DELTA("park"), id, 3, PLUS);
+        run(s1, "COMMIT");
+        assert_int_equal(receive(s2), 52001);
+        run(s1, "CALL idem.forget_parked('park', NULL, NULL)");
+    }
+}
+
 /* An event is parked while the one before it is being applied: whichever is first, none is
  * stranded. */
 static void parking_and_closing_the_gap_do_not_miss_each_other(void **state)
@@ -1115,6 +1168,8 @@ int main(void)
         TEST(compare_and_set_loses_to_whoever_was_quicker),
         TEST(concurrent_snapshots_end_with_the_newest),
         TEST(concurrent_deltas_of_one_version_are_applied_once),
+        TEST(snapshot_isolation_waits_and_answers),
+        TEST(a_new_definition_and_a_transaction_that_parks_do_not_deadlock),
         TEST(parking_and_closing_the_gap_do_not_miss_each_other),
         TEST(a_gap_closed_while_an_event_is_being_parked_does_not_strand_it),
         TEST(an_old_snapshot_does_not_hide_what_is_parked),
