@@ -15,7 +15,8 @@ Registers a state machine over a column of a table, or takes the place of one wi
 in_name: 1-64 bytes; access rules (allow, deny) match it as a biz_type. in_key_column: the column of a
 primary or unique key, or a JSON array of its columns. in_state_column: CHAR, VARCHAR, ENUM or an integer.
 in_edges: {"from": ["to", ...], ...} or [["from", "to"], ...]. A state cannot lead to itself: being there
-already is ALREADY, so a repeat never acts. Errors: 52001 with what does not fit.
+already is ALREADY, so a repeat never acts.
+Errors: 52001 with what does not fit; 1205 when transactions that use the one before stay open.
 
 Example: CALL idem.define_machine(''order'', ''shop'', ''orders'', ''id'', ''status'', ''{"NEW":["PAID"]}'');
 '

@@ -16,7 +16,8 @@ the same name (what set_projection said about it is kept).
 in_name: 1-64 bytes; access rules (allow, deny) match it as a biz_type. in_key_column: the column of a
 primary or unique key, or a JSON array of its columns. in_version_column: an integer, NOT NULL.
 in_kind: snapshot (an event carries the whole content; the newest wins: apply_snapshot) or delta (every
-event counts, in order: apply_delta). Errors: 52001 with what does not fit.
+event counts, in order: apply_delta).
+Errors: 52001 with what does not fit; 1205 when transactions that use the one before stay open.
 
 Example: CALL idem.define_projection(''balance'', ''bank'', ''account'', ''id'', ''version'', ''delta'');
 '

@@ -5,7 +5,8 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_machine(
     MODIFIES SQL DATA
     SQL SECURITY DEFINER
     COMMENT '
-Forgets a state machine; the table and its rows stay as they are. Errors: 52001 if there is none.
+Forgets a state machine; the table and its rows stay as they are.
+Errors: 52001 if there is none; 1205 when transactions that use it stay open.
 
 Example: CALL idem.drop_machine(''order'');
 '

@@ -6,7 +6,7 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem.drop_projection(
     SQL SECURITY DEFINER
     COMMENT '
 Forgets a projection; the table and its rows stay as they are. Errors: 52001 if there is none, or while
-events are parked for it (see forget_parked).
+events are parked for it (see forget_parked); 1205 when transactions that use it stay open.
 
 Example: CALL idem.drop_projection(''balance'');
 '

@@ -13,7 +13,7 @@ Says how a delta projection begins and what becomes of events that come too earl
 in_first_version: the version that creates a row, 0 or more; default 1. in_park: keep an early event and
 apply it when the gap closes (PARKED instead of GAP); default FALSE. in_max_parked: 1-10000, about how many
 are kept for one row, then it is GAP again; default 100. Errors: 52001 also when in_park goes while events
-are parked: nothing would ever apply them.
+are parked: nothing would ever apply them; 1205 when transactions that use the projection stay open.
 
 Example: CALL idem.set_projection(''balance'', NULL, TRUE, 1000);
 '
