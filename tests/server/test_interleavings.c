@@ -125,15 +125,6 @@ static void *wait_for_key(void *data)
     return NULL;
 }
 
-/* Returns when this connection sleeps in a statement: it tries again. */
-static void wait_for_sleep(MYSQL *observer, unsigned long id)
-{
-    wait_until(observer,
-               "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %lu AND state = "
-               "'User sleep'",
-               id);
-}
-
 /* Starts the statement on sql in a thread and returns when the server is executing it. */
 static void start_waiting(struct waiter *waiter, MYSQL *sql, const char *format, const char *key)
 {
@@ -251,339 +242,6 @@ static void a_leased_holder_is_not_waited_for_inside_a_function(void **state)
     run(s1, "DROP FUNCTION test.waits");
 }
 
-/* ---- midnight ---------------------------------------------------------------------------------
- */
-
-static void at(const char *utc)
-{
-    set_clock(s1, utc);
-    run(s1, "CALL idem.ensure_partitions()");
-}
-
-static void case_26_same_key_both_sides_of_midnight_in_sequence(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("midnight");
-        char token[32];
-
-        at("2031-03-01 23:59:59.9");
-        snprintf(token, sizeof(token), "%llu", claim(s1, door, "'pay'", key, "NULL").token);
-        expect_text(s1, "2031-03-01", "SELECT created_on FROM idem.record WHERE idem_key = %s",
-                    key);
-        at("2031-03-02 00:00:00.1");
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
-        assert_int_equal(finish(s2, door, "'pay'", key, token, "'[1]'"), 0);
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
-        at("2031-03-20 12:00:00");
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
-        expect_text(s1, "1", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s", key);
-        set_clock(s1, NULL);
-        at("2031-03-01 23:00:00");
-    }
-}
-
-static void case_26_finish_without_token_after_midnight(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("midnight");
-
-        set_clock(s1, NULL);
-        at("2031-03-01 23:59:59.9");
-        assert_string_equal(begin(s1, door, "'pay'", key, "NULL").state, "CLAIMED");
-        set_clock(s2, "2031-03-02 00:00:00.1");
-        assert_int_equal(commit(s1, door, "'pay'", key, "NULL", "'[1]'"), 0);
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
-    }
-}
-
-/* What a claim has in place for a moment, before it has looked at the other days. */
-static void put_row(MYSQL *sql, const char *key, const char *day)
-{
-    run(sql,
-        "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token, "
-        "owner_conn, owner_epoch, owner_account, created_at, updated_at) VALUES ('', %s, '%s', "
-        "'pay', 0, 1, 1, 1, 1, '', '%s', '%s')",
-        key, day, day, day);
-}
-
-/* The day of a claim is guessed first. Another session that asks for the key in the new day holds a
-   lock there for a moment; the owner must not take that for the loss of its claim. */
-static void case_26_finish_after_midnight_while_another_session_asks(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("asks");
-
-        set_clock(s3, NULL);
-        set_clock(s3,
-                  "2031-03-01 21:59:59"); /* later, the row that looks at tomorrow is in the way */
-        run(s3, "CALL idem.ensure_partitions()");
-        assert_string_equal(begin(s1, door, "'pay'", key, "NULL").state, "CLAIMED");
-        set_clock(s3, "2031-03-02 00:00:00.1");
-        run(s2, "BEGIN");
-        put_row(s2, key, "2031-03-02");
-        assert_int_equal(commit(s1, door, "'pay'", key, "NULL", "'[1]'"), 0);
-        run(s2, "ROLLBACK");
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
-    }
-}
-
-/* The same for a caller whose snapshot does not show its claim: the token is of a take-over on a
-   later day than the record's, so that the current rows have to be looked at, newest day first. */
-static void case_26_finish_by_token_waits_for_a_claim_that_goes_back(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("goes-back");
-        unsigned long long token;
-
-        set_clock(s1, NULL);
-        at("2031-03-01 12:00:00");
-        claim(s1, door, "'pay'", key, "NULL");
-        release(s1, door, "'pay'", key, "NULL");
-        at("2031-03-02 12:00:00");
-        run(s3, "SET SESSION innodb_snapshot_isolation = OFF");
-        run(s3, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
-        token = claim(s1, door, "'pay'", key, "NULL").token;
-        set_clock(s1, "2031-03-03 00:00:00.1"); /* no new partition: s3 could not read it */
-        run(s2, "BEGIN");
-        put_row(s2, key, "2031-03-03");
-        send_query(s3,
-                   door == UDF_DOOR ? "SET @a = idem_finish('pay', %s, '[1]', %llu)"
-                                    : "CALL idem.finish('pay', %s, %llu, '[1]')",
-                   key, token);
-        wait_for_sleep(s1, mysql_thread_id(s3));
-        run(s2, "ROLLBACK");
-        assert_int_equal(receive(s3), 0);
-        run(s3, "COMMIT");
-        run(s3, "SET SESSION innodb_snapshot_isolation = DEFAULT");
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").result, "[1]");
-    }
-}
-
-static void case_26_own_claim_of_yesterday_is_known_while_another_session_asks(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("own");
-        struct answer first, again;
-
-        set_clock(s3, NULL);
-        set_clock(s3,
-                  "2031-03-01 21:59:59"); /* later, the row that looks at tomorrow is in the way */
-        run(s3, "CALL idem.ensure_partitions()");
-        run(s1, "BEGIN");
-        first = claim(s1, door, "'pay'", key, "NULL");
-        set_clock(s3, "2031-03-02 00:00:00.1");
-        run(s2, "BEGIN");
-        put_row(s2, key, "2031-03-02");
-        again = claim(s1, door, "'pay'", key, "NULL");
-        assert_string_equal(again.state, "CLAIMED");
-        assert_true(again.token == first.token);
-        assert_int_equal(claim(s1, door, "'other'", key, "NULL").error, 52002);
-        assert_string_equal(claim(s3, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
-        run(s2, "ROLLBACK");
-        run(s1, "ROLLBACK");
-    }
-}
-
-static void case_26_open_claim_of_yesterday_is_met_today(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        for (int commits = 0; commits <= 1; commits++) {
-            const char *key = fresh_key("midnight");
-
-            set_clock(s3, NULL);
-            set_clock(s3, "2031-03-01 23:59:59.9");
-            run(s3, "CALL idem.ensure_partitions()");
-            run(s1, "BEGIN");
-            assert_string_equal(claim(s1, door, "'pay'", key, "NULL").state, "CLAIMED");
-            set_clock(s3, "2031-03-02 00:00:00.1");
-            assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
-            expect_text(s2, "0", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s", key);
-            run(s1, commits ? "COMMIT" : "ROLLBACK");
-            assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state,
-                                commits ? "IN_PROGRESS" : "CLAIMED");
-            release(s2, door, "'pay'", key, "NULL");
-        }
-    }
-}
-
-/* The other half: a session that read the day before midnight inserts after somebody claimed in the
-   new day. Its day is given by hand here; the function is the one that claims use. */
-static void case_26_late_insert_into_yesterday_meets_todays_claim(void **state)
-{
-    (void)state;
-    for (int commits = 0; commits <= 1; commits++) {
-        const char *key = fresh_key("late");
-        const char *late =
-            "SET STATEMENT innodb_lock_wait_timeout = 0 FOR SELECT idem._acquire('', "
-            "%s, '2031-03-01', 'pay', 0, NULL, 1, NULL, NULL, NULL, '2031-03-01')";
-
-        set_clock(s3, NULL);
-        set_clock(s3, "2031-03-01 23:59:59.9");
-        run(s3, "CALL idem.ensure_partitions()");
-        set_clock(s3, "2031-03-02 00:00:00.1");
-        run(s1, "BEGIN");
-        assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "CLAIMED");
-        run(s2, "BEGIN");
-        expect_errno(s2, 1205, late, key);
-        run(s1, commits ? "COMMIT" : "ROLLBACK");
-        expect_errno(s2, 1526, late, key); /* taken back: claims go to the new day */
-        expect_text(s2, commits ? "1" : "0", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s",
-                    key);
-        run(s2, "ROLLBACK");
-    }
-}
-
-static void a_clock_that_steps_back_over_midnight_does_not_reopen_yesterday(void **state)
-{
-    const char *key = fresh_key("back");
-
-    (void)state;
-    at("2031-03-25 00:00:01");
-    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "CLAIMED");
-    set_clock(s1, "2031-03-24 22:00:00");
-    assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "IN_PROGRESS");
-    assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", fresh_key("back"), "NULL").state,
-                        "CLAIMED");
-    expect_text(s2, "2031-03-25",
-                "SELECT MAX(created_on) FROM idem.record WHERE idem_key LIKE "
-                "'back-%%'");
-}
-
-/* As after a fail-over to a server whose clock is behind: the key is in tomorrow's partition. */
-static void a_record_of_tomorrow_is_met_before_midnight(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("ahead");
-
-        set_clock(s1, NULL);
-        at("2031-03-28 00:00:01");
-        claim(s1, door, "'pay'", key, "NULL");
-        finish(s1, door, "'pay'", key, "NULL", "'[1]'");
-        set_clock(s1, NULL); /* forgets the newest day, as a restart does */
-        set_clock(s1, "2031-03-27 22:30:00");
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
-    }
-}
-
-/* The record came in by replication, after the transaction had begun; then this server was
- * promoted. */
-static void a_record_of_tomorrow_is_met_by_an_old_snapshot(void **state)
-{
-    (void)state;
-    at("2031-03-29 22:30:00");
-    run(s2, "SET SESSION innodb_snapshot_isolation = OFF"); /* 1020 otherwise */
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("promoted");
-
-        run(s2, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
-        put_row(s1, key, "2031-03-30");
-        run(s1, "UPDATE idem.record SET status = 1 WHERE idem_key = %s", key);
-        assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "DONE");
-        run(s2, "ROLLBACK");
-    }
-    run(s2, "SET SESSION innodb_snapshot_isolation = DEFAULT");
-}
-
-/* What is committed after the claim is seen in its transaction; where a snapshot was opened, 11.8
-   would answer an UPDATE of it with 1020. */
-static void claim_without_snapshot(enum door door, const char *key, const char *state)
-{
-    int64_t seen;
-
-    run(s1, "INSERT IGNORE INTO test.orders (id, note) VALUES (1000, '0')");
-    run(s2, "BEGIN");
-    assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, state);
-    seen = value_int(s1, "SELECT note + 1 FROM test.orders WHERE id = 1000");
-    run(s1, "UPDATE test.orders SET note = note + 1 WHERE id = 1000");
-    assert_int_equal(value_int(s2, "SELECT note FROM test.orders WHERE id = 1000"), seen);
-    run(s2, "COMMIT");
-}
-
-static void a_claim_before_midnight_opens_no_snapshot(void **state)
-{
-    (void)state;
-    at("2031-03-29 22:30:00");
-    EACH_DOOR(door)
-    claim_without_snapshot(door, fresh_key("evening"), "CLAIMED");
-}
-
-static void a_take_over_of_an_older_day_opens_no_snapshot(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("morning");
-
-        set_clock(s1, NULL);
-        at("2031-03-30 23:00:00");
-        run(s1, "CALL idem.ensure_partitions()");
-        assert_string_equal(claim(s1, door, "'pay'", key, "NULL").state, "CLAIMED");
-        assert_int_equal(release(s1, door, "'pay'", key, "NULL"), 0);
-        at("2031-03-31 12:00:00");
-        claim_without_snapshot(door, key, "RECLAIMED");
-        expect_text(s1, "2031-03-30",
-                    "SELECT GROUP_CONCAT(created_on) FROM idem.record WHERE idem_key = %s", key);
-    }
-}
-
-/* Midnight between the look at the other days and the answer: a row that others may have met, in
-   autocommit, is not taken back. The trigger turns the clock when tomorrow is looked at. */
-static void case_26_a_row_that_was_looked_for_stays(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("stays");
-
-        set_clock(s1, NULL);
-        at("2031-04-05 23:59:59");
-        run(s1, "CREATE TRIGGER idem.midnight AFTER INSERT ON idem.record FOR EACH ROW IF "
-                "NEW.created_on = '2031-04-06' THEN SET GLOBAL idem_test_now_us = "
-                "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', '2031-04-06 00:00:01'); END IF");
-        assert_string_equal(consume(s2, door, "'c'", key, "NULL").state, "NEW");
-        run(s1, "DROP TRIGGER idem.midnight");
-        expect_text(s1, "2031-04-05", "SELECT created_on FROM idem.record WHERE idem_key = %s",
-                    key);
-        assert_string_equal(consume(s3, door, "'c'", key, "NULL").state, "DUPLICATE");
-    }
-}
-
-static void case_27_missing_partition_is_named(void **state)
-{
-    (void)state;
-    EACH_DOOR(door)
-    {
-        const char *key = fresh_key("missing");
-
-        set_clock(s1, "2033-01-01 12:00:00");
-        assert_int_equal(claim(s1, door, "'pay'", key, "NULL").error, 52005);
-        assert_non_null(strstr(mysql_error(s1), "2033-01-01"));
-        assert_int_equal(fail_claim(s1, door, "'pay'", key, "NULL", "'{}'", 0), 52005);
-        expect_text(s1, "0", "SELECT COUNT(*) FROM idem.record WHERE idem_key = %s", key);
-        /* listed, but the partition is not there */
-        run(s1, "INSERT INTO idem.live_day (day, created_at) VALUES ('2033-01-01', '2033-01-01')");
-        run(s1, "DO idem_reload()");
-        assert_int_equal(claim(s1, door, "'pay'", key, "NULL").error, 52005);
-        run(s1, "DELETE FROM idem.live_day WHERE day = '2033-01-01'");
-        run(s1, "DO idem_reload()");
-    }
-}
-
 /* ---- snapshots, savepoints, leases -------------------------------------------------------------
  */
 
@@ -699,15 +357,15 @@ static void case_10_case_36_lapsed_lease_goes_to_one_and_the_late_owner_is_refus
         char token[32];
 
         set_clock(s1, NULL);
-        at("2031-04-01 12:00:00");
+        clock_with_days("2031-04-01 12:00:00");
         first = claim(s1, door, "'pay'", key, "NULL").token;
         snprintf(token, sizeof(token), "%llu", first);
-        at("2031-04-01 12:04:59");
+        clock_with_days("2031-04-01 12:04:59");
         assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
         assert_int_equal(renew(s1, door, "'pay'", key, token, "300"), 0);
-        at("2031-04-01 12:09:58");
+        clock_with_days("2031-04-01 12:09:58");
         assert_string_equal(claim(s2, door, "'pay'", key, "NULL").state, "IN_PROGRESS");
-        at("2031-04-01 12:10:00");
+        clock_with_days("2031-04-01 12:10:00");
         run(s2, "BEGIN");
         answer = claim(s2, door, "'pay'", key, "NULL");
         assert_string_equal(answer.state, "RECLAIMED");
@@ -730,7 +388,7 @@ static void case_32_clock_going_back_never_shortens_a_lease(void **state)
     const char *key = fresh_key("clock");
 
     (void)state;
-    at("2031-04-03 12:00:00");
+    clock_with_days("2031-04-03 12:00:00");
     claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL");
     set_clock(s1, "2031-04-03 10:00:00");
     assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "IN_PROGRESS");
@@ -756,7 +414,7 @@ static void lapsed_lease_follows_the_policy_at_claim_time(void **state)
         run(s1, "CALL idem.set_policy(%s, 10, 'unknown', NULL, NULL, NULL)", unknown);
         run(s1, "CALL idem.set_policy(%s, 10, 'fail', NULL, NULL, NULL)", fails);
         set_clock(s1, NULL);
-        at("2031-04-05 12:00:00");
+        clock_with_days("2031-04-05 12:00:00");
         assert_string_equal(claim(s1, door, unknown, "'policy-u'", "NULL").state,
                             door == UDF_DOOR ? "" : "CLAIMED");
         if (door == UDF_DOOR)
@@ -792,9 +450,9 @@ static void no_answer_of_a_policy_goes_back_with_a_statement(void **state)
         char token[32];
 
         set_clock(s1, NULL);
-        at("2031-04-02 12:00:00");
+        clock_with_days("2031-04-02 12:00:00");
         snprintf(token, sizeof(token), "%llu", claim(s1, PROCEDURE_DOOR, type, key, "NULL").token);
-        at("2031-04-02 12:30:00");
+        clock_with_days("2031-04-02 12:30:00");
         expect_errno(s2, 1644, "INSERT INTO test.nested VALUES (%s)", type);
         expect_text(s2, "IN_PROGRESS", "SELECT @state");
         expect_errno(s2, 1644, "SELECT test.nested(%s)", type);
@@ -817,7 +475,7 @@ static void what_the_policy_decided_is_not_rolled_back(void **state)
     {
         const char *asked_by_begin = fresh_key("lapse"), *asked_inside = fresh_key("lapse");
 
-        at("2031-04-05 12:00:00");
+        clock_with_days("2031-04-05 12:00:00");
         assert_string_equal(claim(s1, door, "'lapsing'", asked_by_begin, "NULL").state, "CLAIMED");
         assert_string_equal(claim(s1, door, "'lapsing'", asked_inside, "NULL").state, "CLAIMED");
         set_clock(s1, "2031-04-05 12:00:11");
@@ -829,26 +487,6 @@ static void what_the_policy_decided_is_not_rolled_back(void **state)
         run(s2, "ROLLBACK");
         assert_string_equal(claim(s2, door, "'lapsing'", asked_inside, "NULL").state, "FAILED");
     }
-}
-
-/* A row of the same key in another day can only be a leftover of something that never happens;
-   still nobody is granted a lapsed lease while there is one. */
-static void a_take_over_looks_at_the_other_days_too(void **state)
-{
-    const char *key = fresh_key("leftover");
-
-    (void)state;
-    at("2031-04-10 12:00:00");
-    claim(s1, PROCEDURE_DOOR, "'pay'", key, "NULL");
-    finish(s1, PROCEDURE_DOOR, "'pay'", key, "NULL", "'[1]'");
-    at("2031-04-11 12:00:00");
-    run(s1,
-        "INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token, "
-        "owner_conn, owner_epoch, owner_account, lease_until, created_at, updated_at) VALUES ('', "
-        "%s, "
-        "'2031-04-11', 'pay', 0, 1, 1, 1, 1, '', '2031-04-11', '2031-04-11', '2031-04-11')",
-        key);
-    assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", key, "NULL").state, "DONE");
 }
 
 /* ---- locks -------------------------------------------------------------------------------------
@@ -891,44 +529,6 @@ static void different_keys_never_block_each_other(void **state)
         run(s1, "ROLLBACK");
         run(s2, "ROLLBACK");
     }
-}
-
-static void an_open_transaction_from_before_midnight_blocks_nobody(void **state)
-{
-    (void)state;
-    set_clock(s3, NULL);
-    set_clock(s3, "2031-05-01 23:59:00");
-    run(s3, "CALL idem.ensure_partitions()");
-    run(s1, "BEGIN");
-    claim(s1, PROCEDURE_DOOR, "'pay'", fresh_key("open"), "NULL");
-    set_clock(s3, "2031-05-02 00:00:01");
-    run(s2, "BEGIN");
-    for (int i = 0; i < 10; i++)
-        assert_string_equal(claim(s2, PROCEDURE_DOOR, "'pay'", fresh_key("open"), "NULL").state,
-                            "CLAIMED");
-    /* and the older transaction goes on in the new day, next to s2's keys */
-    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", fresh_key("open"), "NULL").state,
-                        "CLAIMED");
-}
-
-/* The first minutes of a day: its partition is empty, so one gap lock in it would hold every key.
- */
-static void an_open_take_over_of_an_older_day_blocks_nobody(void **state)
-{
-    char old[64];
-
-    (void)state;
-    snprintf(old, sizeof(old), "%s", fresh_key("old"));
-    set_clock(s3, NULL);
-    set_clock(s3, "2031-07-01 23:00:00");
-    run(s3, "CALL idem.ensure_partitions()");
-    claim(s3, PROCEDURE_DOOR, "'pay'", old, "NULL");
-    set_clock(s3, "2031-07-02 00:00:01");
-    run(s1, "BEGIN");
-    assert_string_equal(claim(s1, PROCEDURE_DOOR, "'pay'", old, "NULL").state, "RECLAIMED");
-    assert_string_equal(claim(s2, UDF_DOOR, "'pay'", "'a key below'", "NULL").state, "CLAIMED");
-    assert_string_equal(claim(s2, UDF_DOOR, "'pay'", "'z key above'", "NULL").state, "CLAIMED");
-    assert_string_equal(claim(s2, UDF_DOOR, "'pay'", old, "NULL").state, "IN_PROGRESS");
 }
 
 static void case_07_after_a_lost_transaction_nothing_looks_owned(void **state)
@@ -1040,7 +640,7 @@ static void case_02_case_03_no_deadlock_between_claims_in_any_order(void **state
     for (int round = 0; round < 4; round++) {
         static struct looper loopers[16];
 
-        at(round < 2 ? "2031-06-01 12:00:00" : "2031-06-01 23:00:00");
+        clock_with_days(round < 2 ? "2031-06-01 12:00:00" : "2031-06-01 23:00:00");
         for (int i = 0; i < 16; i++) {
             loopers[i] = (struct looper){.number = i, .round = round, .random_order = round % 2};
             pthread_create(&loopers[i].thread, NULL, loop, &loopers[i]);
@@ -1063,20 +663,6 @@ int main(void)
         T(case_42_kill_and_time_limit_during_a_claim),
         T(a_leased_holder_is_not_waited_for_inside_a_transaction),
         T(a_leased_holder_is_not_waited_for_inside_a_function),
-        T(case_26_same_key_both_sides_of_midnight_in_sequence),
-        T(case_26_finish_without_token_after_midnight),
-        T(case_26_finish_after_midnight_while_another_session_asks),
-        T(case_26_finish_by_token_waits_for_a_claim_that_goes_back),
-        T(case_26_own_claim_of_yesterday_is_known_while_another_session_asks),
-        T(case_26_open_claim_of_yesterday_is_met_today),
-        T(case_26_late_insert_into_yesterday_meets_todays_claim),
-        T(a_clock_that_steps_back_over_midnight_does_not_reopen_yesterday),
-        T(a_record_of_tomorrow_is_met_before_midnight),
-        T(a_record_of_tomorrow_is_met_by_an_old_snapshot),
-        T(a_claim_before_midnight_opens_no_snapshot),
-        T(a_take_over_of_an_older_day_opens_no_snapshot),
-        T(case_26_a_row_that_was_looked_for_stays),
-        T(case_27_missing_partition_is_named),
         T(case_05_snapshot_older_than_the_winner),
         T(case_06_snapshot_isolation_raises_1020_and_nothing_else),
         T(case_06_a_duplicate_of_an_uncommitted_finish_opens_no_snapshot),
@@ -1087,11 +673,8 @@ int main(void)
         T(lapsed_lease_follows_the_policy_at_claim_time),
         T(no_answer_of_a_policy_goes_back_with_a_statement),
         T(what_the_policy_decided_is_not_rolled_back),
-        T(a_take_over_looks_at_the_other_days_too),
         T(case_08_case_11_a_held_key_is_answered_at_once),
         T(different_keys_never_block_each_other),
-        T(an_open_transaction_from_before_midnight_blocks_nobody),
-        T(an_open_take_over_of_an_older_day_blocks_nobody),
         T(case_07_after_a_lost_transaction_nothing_looks_owned),
         T(case_07_server_errors_keep_number_and_sqlstate),
         T(case_02_case_03_no_deadlock_between_claims_in_any_order),

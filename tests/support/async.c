@@ -48,3 +48,11 @@ void wait_for_lock(MYSQL *observer)
     }
     fail_msg("nobody waits for a lock");
 }
+
+void wait_for_sleep(MYSQL *observer, unsigned long id)
+{
+    wait_until(observer,
+               "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %lu AND state = "
+               "'User sleep'",
+               id);
+}

@@ -11,6 +11,9 @@ void send_query(MYSQL *sql, const char *format, ...) __attribute__((format(print
 /* Waits for the answer of what was sent; returns its error number, 0 for success. */
 unsigned int receive(MYSQL *sql);
 
+/* Returns when this connection sleeps in a statement: it tries again. */
+void wait_for_sleep(MYSQL *observer, unsigned long id);
+
 /* Returns when a statement on the server waits for a row lock; fails the test after ten seconds.
    `observer` is a connection that does not wait. */
 void wait_for_lock(MYSQL *observer);

@@ -40,6 +40,12 @@ int fixture_settle(void **state)
     return 0;
 }
 
+void clock_with_days(const char *utc)
+{
+    set_clock(s1, utc);
+    run(s1, "CALL idem.ensure_partitions()");
+}
+
 const char *fresh_key(const char *name)
 {
     static char keys[16][64];

@@ -28,6 +28,9 @@ int fixture_stop(void **state);
 /* Test tear-down: ends every open transaction, sets the real clock. */
 int fixture_settle(void **state);
 
+/* Sets the test clock (UTC), and makes the days that are due. */
+void clock_with_days(const char *utc);
+
 /* A key nobody has used yet, quoted: "'name-7'". Lives until 16 more were made. */
 const char *fresh_key(const char *name);
 
