@@ -15,7 +15,8 @@
 
 enum group { OTHER_GROUP, SHARED_GROUP, OWN_GROUP };
 
-static bool read_file(struct idem_options *options, const char *path, bool required, int depth);
+static bool read_file(const struct idem_optionfile_reader *reader, const char *path, bool required,
+                      int depth);
 
 static char *trim(char *text)
 {
@@ -64,7 +65,8 @@ static void unquote(char *value)
         trim(value);
 }
 
-static bool include(struct idem_options *options, const char *path, char *line, int depth)
+static bool include(const struct idem_optionfile_reader *reader, const char *path, char *line,
+                    int depth)
 {
     bool folder = strncmp(line, "!includedir", 11) == 0;
     char *target = trim(line + (folder ? 11 : 8));
@@ -77,22 +79,22 @@ static bool include(struct idem_options *options, const char *path, char *line, 
         return false;
     }
     if (!folder)
-        return read_file(options, target, true, depth + 1);
+        return read_file(reader, target, true, depth + 1);
     snprintf(pattern, sizeof(pattern), "%s/*.cnf", target);
     if (glob(pattern, 0, NULL, &found) != 0)
         return true;
     for (size_t i = 0; ok && i < found.gl_pathc; i++)
-        ok = read_file(options, found.gl_pathv[i], true, depth + 1);
+        ok = read_file(reader, found.gl_pathv[i], true, depth + 1);
     globfree(&found);
     return ok;
 }
 
-static bool set_option(struct idem_options *options, const char *path, const struct stat *info,
-                       enum group group, char *line)
+static bool set_option(const struct idem_optionfile_reader *reader, const char *path,
+                       const struct stat *info, enum group group, char *line)
 {
     char *value = strchr(line, '=');
     bool loose = strncmp(line, "loose-", 6) == 0 || strncmp(line, "loose_", 6) == 0;
-    enum idem_option option;
+    bool secret = false;
 
     if (value != NULL) {
         *value = '\0';
@@ -100,13 +102,13 @@ static bool set_option(struct idem_options *options, const char *path, const str
         unquote(value);
     }
     line = trim(loose ? line + 6 : line);
-    if (!idem_options_set(options, line, value, group == SHARED_GROUP, &option)) {
+    if (!reader->set(reader->context, line, value, group == SHARED_GROUP, &secret)) {
         if (group == SHARED_GROUP || loose)
             return true;
         fprintf(stderr, "idemd: %s: there is no option %s\n", path, line);
         return false;
     }
-    if (option == IDEM_OPTION_PASSWORD && (info->st_mode & S_IROTH) != 0) {
+    if (secret && (info->st_mode & S_IROTH) != 0) {
         fprintf(stderr,
                 "idemd: %s holds a password and everybody can read it: chmod o-r %s (the password "
                 "must be taken for known)\n",
@@ -116,7 +118,8 @@ static bool set_option(struct idem_options *options, const char *path, const str
     return true;
 }
 
-static bool read_lines(struct idem_options *options, const char *path, FILE *file, int depth)
+static bool read_lines(const struct idem_optionfile_reader *reader, const char *path, FILE *file,
+                       int depth)
 {
     enum group group = OTHER_GROUP;
     struct stat info;
@@ -136,9 +139,9 @@ static bool read_lines(struct idem_options *options, const char *path, FILE *fil
         if (*text == '[')
             group = parse_group(text + 1);
         else if (strncmp(text, "!include", 8) == 0)
-            ok = include(options, path, text, depth);
+            ok = include(reader, path, text, depth);
         else if (group != OTHER_GROUP)
-            ok = set_option(options, path, &info, group, text);
+            ok = set_option(reader, path, &info, group, text);
     }
     if (line != NULL)
         explicit_bzero(line, room);
@@ -146,7 +149,8 @@ static bool read_lines(struct idem_options *options, const char *path, FILE *fil
     return ok;
 }
 
-static bool read_file(struct idem_options *options, const char *path, bool required, int depth)
+static bool read_file(const struct idem_optionfile_reader *reader, const char *path, bool required,
+                      int depth)
 {
     FILE *file = fopen(path, "re");
     bool ok;
@@ -157,12 +161,13 @@ static bool read_file(struct idem_options *options, const char *path, bool requi
         fprintf(stderr, "idemd: %s: %s\n", path, strerror(errno));
         return false;
     }
-    ok = read_lines(options, path, file, depth);
+    ok = read_lines(reader, path, file, depth);
     fclose(file);
     return ok;
 }
 
-bool idem_optionfile_read(struct idem_options *options, const char *path, bool required)
+bool idem_optionfile_read(const struct idem_optionfile_reader *reader, const char *path,
+                          bool required)
 {
-    return read_file(options, path, required, 0);
+    return read_file(reader, path, required, 0);
 }

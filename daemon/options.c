@@ -73,8 +73,9 @@ static void set(struct idem_options *options, enum idem_option option, const cha
     options->values[option] = strdup(value != NULL ? value : "1");
 }
 
-bool idem_options_set(struct idem_options *options, const char *name, const char *value,
-                      bool only_shared, enum idem_option *ret_option)
+/* For idem_optionfile_read(). */
+static bool set_from_file(void *options, const char *name, const char *value, bool shared,
+                          bool *ret_secret)
 {
     char plain[64];
     size_t length = strlen(name);
@@ -85,14 +86,14 @@ bool idem_options_set(struct idem_options *options, const char *name, const char
     for (size_t i = 0; i <= length; i++)
         plain[i] = (char)(name[i] == '_' ? '-' : name[i]);
     for (size_t i = 0; i < IDEM_OPTION_COUNT; i++) {
-        if (only_shared && !table[i].shared)
+        if (shared && !table[i].shared)
             continue;
         off = table[i].kind == FLAG &&
               ((strncmp(plain, "skip-", 5) == 0 && strcmp(plain + 5, table[i].name) == 0) ||
                (strncmp(plain, "disable-", 8) == 0 && strcmp(plain + 8, table[i].name) == 0));
         if (off || strcmp(plain, table[i].name) == 0) {
-            *ret_option = (enum idem_option)i;
-            set(options, *ret_option,
+            *ret_secret = table[i].kind == SECRET;
+            set(options, (enum idem_option)i,
                 off                                      ? "0"
                 : value != NULL || table[i].kind == FLAG ? value
                                                          : "");
@@ -150,20 +151,21 @@ static bool check(const struct idem_options *options)
 
 static bool read_files(struct idem_options *options, const char *only, const char *extra, bool none)
 {
+    const struct idem_optionfile_reader reader = {set_from_file, options};
     const char *home = getenv("HOME");
     char own[4096];
 
     if (only != NULL)
-        return idem_optionfile_read(options, only, true);
+        return idem_optionfile_read(&reader, only, true);
     if (none)
-        return extra == NULL || idem_optionfile_read(options, extra, true);
-    if (!idem_optionfile_read(options, "/etc/my.cnf", false) ||
-        !idem_optionfile_read(options, "/etc/mysql/my.cnf", false) ||
-        (extra != NULL && !idem_optionfile_read(options, extra, true)))
+        return extra == NULL || idem_optionfile_read(&reader, extra, true);
+    if (!idem_optionfile_read(&reader, "/etc/my.cnf", false) ||
+        !idem_optionfile_read(&reader, "/etc/mysql/my.cnf", false) ||
+        (extra != NULL && !idem_optionfile_read(&reader, extra, true)))
         return false;
     if (home == NULL || snprintf(own, sizeof(own), "%s/.my.cnf", home) >= (int)sizeof(own))
         return true;
-    return idem_optionfile_read(options, own, false);
+    return idem_optionfile_read(&reader, own, false);
 }
 
 static size_t list_options(struct option *ret_options, char *ret_letters)

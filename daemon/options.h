@@ -48,10 +48,6 @@ int idem_options_read(struct idem_options *options, int argc, char **argv);
 
 void idem_options_free(struct idem_options *options);
 
-/* Sets an option from a file; false when the name is unknown there. The name is as in the file. */
-bool idem_options_set(struct idem_options *options, const char *name, const char *value,
-                      bool only_shared, enum idem_option *ret_option);
-
 /* The number, or `otherwise` when it is not given. */
 unsigned int idem_options_number(const struct idem_options *options, enum idem_option option,
                                  unsigned int otherwise);
