@@ -179,7 +179,7 @@ static void sighup_reads_the_option_files_again(void **state)
     snprintf(daemon.log, sizeof(daemon.log), "%s/hup.log", server_folder(fixture_server));
     snprintf(command, sizeof(command),
              "exec '%s' --defaults-file='%s' -S '%s' --listen=off --log-format=json run 2>'%s'",
-             IDEM_TEST_DAEMON, path, server_socket(fixture_server), daemon.log);
+             daemon_path(), path, server_socket(fixture_server), daemon.log);
     daemon.pid = fork();
     if (daemon.pid == 0) {
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);

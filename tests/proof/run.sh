@@ -7,7 +7,7 @@
 #   tests/proof/run.sh --long [MINUTES] [--seed N]
 #
 # M (default 4) is for the attacks, in runs of half a minute with seeds from N (default 1); the crash points
-# take about ten minutes more and the broken cores three. --long is one server and one idemd under mixed
+# take about ten minutes more, the broken cores three and the fuzzing two. --long is one server and one idemd under mixed
 # load for MINUTES (default 60), some 20 days every half minute, proved every half minute; their memory,
 # files and threads must not grow. Details go to stderr. IDEM_PROOF_BUILD names the build folder.
 set -eu
@@ -33,7 +33,7 @@ done
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIDEM_TEST_CLOCK=ON >/dev/null
 ninja -C "$build" proof >/dev/null
 rows=$(mktemp)
-trap 'rm -f "$rows" "$rows.why"' EXIT
+trap 'rm -f "$rows" "$rows.why" "$rows.inputs"' EXIT
 trap 'exit 130' INT TERM
 failed=0
 
@@ -78,6 +78,15 @@ for flush in 1 2 0; do
     attack 2 --points days --stride 6 --flush $flush
     attack 1 --points install --stride 80 --flush $flush
 done
+if command -v clang >/dev/null; then
+    faults=0
+    "$source/tests/fuzz.sh" 15 > "$rows.inputs" || { faults=1 failed=1; }
+    awk -v faults=$faults '{ calls += $2 } END { print "fuzzed parsers, filters and HTTP|" calls "|" faults "|0|0" }' \
+        "$rows.inputs" > "$rows"
+    row "$(wc -l < "$rows.inputs")"
+else
+    echo "proof: SKIPPED: the fuzzing needs clang" >&2
+fi
 for broken in $("$build/tests/proof" --list); do
     see "$broken"
 done

@@ -23,6 +23,13 @@
 
 static pid_t started[STARTED_MAX]; /* 0: has ended */
 
+const char *daemon_path(void)
+{
+    const char *other = getenv("IDEM_TEST_DAEMON");
+
+    return other != NULL ? other : IDEM_TEST_DAEMON;
+}
+
 struct daemon daemon_start(const struct server *server, const char *options, ...)
 {
     static int number;
@@ -37,7 +44,7 @@ struct daemon daemon_start(const struct server *server, const char *options, ...
     /* Options of the caller come last: they win. */
     snprintf(command, sizeof(command),
              "exec '%s' --no-defaults -S '%s' -u root --listen=127.0.0.1:%u %s run >>'%s' 2>&1",
-             IDEM_TEST_DAEMON, server_socket(server), daemon.port, words, daemon.log);
+             daemon_path(), server_socket(server), daemon.port, words, daemon.log);
     daemon.pid = fork();
     if (daemon.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -154,7 +161,7 @@ int idemd(char *ret_output, size_t room, const char *arguments, ...)
     va_start(list, arguments);
     vsnprintf(words, sizeof(words), arguments, list);
     va_end(list);
-    snprintf(command, sizeof(command), "'%s' %s 2>&1", IDEM_TEST_DAEMON, words);
+    snprintf(command, sizeof(command), "'%s' %s 2>&1", daemon_path(), words);
     pipe = popen(command, "r");
     assert_non_null(pipe);
     length = fread(ret_output, 1, room - 1, pipe);

@@ -19,6 +19,9 @@ struct daemon {
     unsigned int port; /* of its HTTP endpoints */
 };
 
+/* idemd; another build of it when IDEM_TEST_DAEMON in the environment names one. */
+const char *daemon_path(void);
+
 /* Starts `idemd --no-defaults -S <socket> -u root <options> run`. options: shell words, printf
  * format. */
 struct daemon daemon_start(const struct server *server, const char *options, ...)

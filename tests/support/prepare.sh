@@ -8,7 +8,7 @@ packages=(
     build-essential cmake ninja-build pkg-config
     mariadb-server-core mariadb-client mariadb-backup libmariadbd-dev libmariadb-dev libssl-dev galera-4
     libmicrohttpd-dev libsystemd-dev libjansson-dev libcmocka-dev
-    clang-format clang-tidy cppcheck valgrind libasan8 libubsan1 openssl
+    clang clang-format clang-tidy libclang-rt-dev cppcheck valgrind libasan8 libubsan1 openssl
 )
 
 missing=()
