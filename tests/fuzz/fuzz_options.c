@@ -35,9 +35,20 @@ static int file(void)
     return descriptor;
 }
 
+static void write_file(const char *group, const uint8_t *data, size_t size)
+{
+    size_t head = strlen(group);
+
+    if (ftruncate(file(), 0) != 0 || pwrite(file(), group, head, 0) != (ssize_t)head ||
+        pwrite(file(), data, size, (off_t)head) != (ssize_t)size)
+        abort();
+}
+
+/* The first byte says what the others are: an option file from its beginning or from within
+   [idemd], words, or options. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *words[WORDS_MAX + 3] = {"idemd", NULL}, *line, *text;
+    char *words[WORDS_MAX + 3] = {"idemd", NULL}, room[WORDS_MAX][256], *line, *text;
     struct idem_options options;
     int count = 1, code;
 
@@ -47,17 +58,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text = strndup((const char *)data + 1, size - 1);
     if (text == NULL)
         abort();
-    if (data[0] % 2 == 0) {
-        if (ftruncate(file(), 0) != 0 ||
-            pwrite(file(), data + 1, size - 1, 0) != (ssize_t)(size - 1))
-            abort();
+    if (data[0] % 4 < 2) {
+        write_file(data[0] % 4 == 0 ? "" : "[idemd]\n", data + 1, size - 1);
         words[count++] = file_option;
         words[count++] = "status";
     } else {
         words[count++] = "--no-defaults";
         for (line = strtok(text, "\n"); line != NULL && count < WORDS_MAX;
-             line = strtok(NULL, "\n"))
-            words[count++] = line;
+             line = strtok(NULL, "\n")) {
+            snprintf(room[count], sizeof(room[count]), "%s%s", data[0] % 4 == 2 ? "" : "--", line);
+            words[count] = room[count];
+            count++;
+        }
     }
     optind = 0;
     code = idem_options_read(&options, count, words);
