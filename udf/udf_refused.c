@@ -32,6 +32,7 @@ char *idem_refused(UDF_INIT *initid, UDF_ARGS *args, char *result, unsigned long
          idem_text_is(verdict, "DUPLICATE")) &&
         scope.bytes != NULL && key.bytes != NULL && day_name.bytes != NULL &&
         idem_clock_parse_date(day_name.bytes, day_name.length, &day))
+        /* Read with a lock: committed, unless it is the caller's own. */
         idem_recent_note(idem_filter_hash(scope.bytes, scope.length, key.bytes, key.length), day,
                          true);
     *length = verdict.length;
