@@ -678,6 +678,21 @@ static void early_events_are_not_parked(void **state)
     expect_text(a, "GAP", "SELECT @o");
 }
 
+/* Its lock on the definition is in the way of the rows that come from the other node. */
+static void a_new_definition_aborts_open_transactions_of_the_other_node(void **state)
+{
+    NEEDS_CLUSTER();
+    catch_up();
+    run(b, "BEGIN");
+    run(b, "CALL idem.apply_delta('balance', 7, 2, '{\"cents\": 5}', @o, @e)");
+    expect_text(b, "APPLIED", "SELECT @o");
+    run(a, "CALL idem.set_projection('balance', NULL, FALSE, NULL)");
+    catch_up();
+    expect_errno(b, 1213, "COMMIT");
+    run(b, "CALL idem.apply_delta('balance', 7, 2, '{\"cents\": 5}', @o, @e)");
+    expect_text(b, "APPLIED", "SELECT @o");
+}
+
 static void policies_reach_the_other_node(void **state)
 {
     NEEDS_CLUSTER();
@@ -993,6 +1008,7 @@ int main(void)
         TEST(case_41_streaming_replication),
         TEST(days_are_not_sealed),
         TEST(early_events_are_not_parked),
+        TEST(a_new_definition_aborts_open_transactions_of_the_other_node),
         TEST(policies_reach_the_other_node),
         TEST(case_41_partitions_change_under_open_claims_of_the_other_node),
         TEST(every_action_is_carried_out_exactly_once_on_either_node),
