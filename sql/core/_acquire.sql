@@ -86,7 +86,7 @@ BEGIN
           LOCK IN SHARE MODE;
     ELSEIF v_look IS NOT NULL THEN
         -- The row of an older day that is taken over was met by an insert into the day that claims go to,
-        -- so nothing is there; and who comes there later meets that row.
+        -- so nothing stays there; and who comes there later meets that row.
         IF in_old_token IS NOT NULL THEN
             SET v_open_day = idem_claim_day();
         END IF;

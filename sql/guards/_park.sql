@@ -12,11 +12,14 @@ CREATE OR REPLACE DEFINER = idem@localhost PROCEDURE idem._park(
     SQL SECURITY DEFINER
     COMMENT '
 Private: keeps an event that came too early. PARKED; CONFLICT when another content is parked under the
-version; GAP when enough are parked for the row already, and always on a Galera node.
+version; GAP when enough are parked for the row already, and always on a Galera node. Errors: 52001 when the
+projection does not park any more.
 '
 main: BEGIN
     DECLARE v_parked LONGBLOB;
     DECLARE v_most, v_count INT UNSIGNED;
+    DECLARE v_added INT;
+    DECLARE v_text VARCHAR(512);
 
     CALL idem._may(in_routine, in_projection);
     -- About: events that other transactions are parking are not seen.
@@ -35,11 +38,21 @@ main: BEGIN
         SET out_outcome = 'PARKED';
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1062 SET out_outcome = NULL;
+            -- With the lock of the definition, in one statement: whoever drops or changes it has been
+            -- waited for, or waits and sees the event.
             INSERT INTO idem.parked_event (projection, id_hash, version, id, set_json, parked_at,
                                            parked_by)
-            VALUES (in_projection, in_id_hash, in_version, in_id, in_set,
-                    TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER());
+            SELECT p.name, in_id_hash, in_version, in_id, in_set,
+                   TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() MICROSECOND, USER()
+              FROM idem.projection p
+             WHERE p.name = in_projection AND p.park
+              LOCK IN SHARE MODE;
+            SET v_added = ROW_COUNT();
         END;
+        IF out_outcome = 'PARKED' AND v_added = 0 THEN
+            SET v_text = CONCAT('idem.', in_routine, ': the projection does not park events any more');
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 52001, MESSAGE_TEXT = v_text;
+        END IF;
         IF out_outcome IS NULL THEN
             SELECT MAX(COALESCE(e.set_json, '{}')) INTO v_parked FROM idem.parked_event e
              WHERE e.projection = in_projection AND e.id_hash = in_id_hash AND e.version = in_version

@@ -427,6 +427,24 @@ static void a_new_definition_and_a_transaction_that_parks_do_not_deadlock(void *
     }
 }
 
+/* The call had the definition as it was; the event must not be left behind for nobody. */
+static void an_event_is_not_parked_for_a_projection_that_is_being_dropped(void **state)
+{
+    int id = fresh_id();
+
+    (void)state;
+    run(s1, "CREATE TABLE bank.leaving LIKE bank.account");
+    run(s1, "CALL idem.define_projection('leaving', 'bank', 'leaving', 'id', 'version', 'delta')");
+    run(s1, "CALL idem.set_projection('leaving', NULL, TRUE, NULL)");
+    run(s1, "BEGIN");
+    run(s1, "CALL idem.drop_projection('leaving')");
+    send_query(s2, DELTA("leaving"), id, 3, PLUS);
+    wait_for_lock(s3);
+    run(s1, "COMMIT");
+    assert_int_equal(receive(s2), 52001);
+    expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
+}
+
 /* An event is parked while the one before it is being applied: whichever is first, none is
  * stranded. */
 static void parking_and_closing_the_gap_do_not_miss_each_other(void **state)
@@ -796,6 +814,7 @@ int main(void)
         TEST(concurrent_deltas_of_one_version_are_applied_once),
         TEST(snapshot_isolation_waits_and_answers),
         TEST(a_new_definition_and_a_transaction_that_parks_do_not_deadlock),
+        TEST(an_event_is_not_parked_for_a_projection_that_is_being_dropped),
         TEST(parking_and_closing_the_gap_do_not_miss_each_other),
         TEST(a_gap_closed_while_an_event_is_being_parked_does_not_strand_it),
         TEST(an_old_snapshot_does_not_hide_what_is_parked),
