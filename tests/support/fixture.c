@@ -2,13 +2,14 @@
 /* One server and three connections for a test file. */
 #include "fixture.h"
 
+const char *const *fixture_options;
 struct server *fixture_server;
 MYSQL *s1, *s2, *s3;
 
 int fixture_start(void **state)
 {
     (void)state;
-    fixture_server = server_start(NULL);
+    fixture_server = server_start(fixture_options);
     s1 = server_connect(fixture_server);
     s2 = server_connect(fixture_server);
     s3 = server_connect(fixture_server);

@@ -18,6 +18,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Of the server; set before fixture_start(), or NULL. */
+extern const char *const *fixture_options;
 extern struct server *fixture_server;
 extern MYSQL *s1, *s2, *s3;
 
