@@ -45,15 +45,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct timeval patience = {.tv_usec = PATIENCE_US};
     const struct linger at_once = {.l_onoff = 1}; /* or the ports run out */
     const char *beginning;
-    int one = socket(AF_INET, SOCK_STREAM, 0);
     char answer[4096];
     ssize_t got;
+    int one;
 
-    if (size == 0) {
-        close(one);
+    if (size == 0)
         return 0;
-    }
     beginning = beginnings[data[0] % 4];
+    one = socket(AF_INET, SOCK_STREAM, 0);
     if (one < 0 || connect(one, (struct sockaddr *)&address, sizeof(address)) != 0)
         abort();
     setsockopt(one, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
