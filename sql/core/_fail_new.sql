@@ -17,13 +17,8 @@ BEGIN
     DECLARE v_day DATE;
     DECLARE v_done BOOLEAN DEFAULT FALSE;
     DECLARE CONTINUE HANDLER FOR 1062 SET out_holder_status = 0, v_done = TRUE;
-    DECLARE CONTINUE HANDLER FOR 1205
-    BEGIN
-        IF @@innodb_rollback_on_timeout THEN
-            RESIGNAL;
-        END IF;
-        SET out_holder_status = 0, v_done = TRUE;
-    END;
+    -- @include core/held.part.sql
+    --   ANSWER=out_holder_status = 0, v_done = TRUE
     DECLARE CONTINUE HANDLER FOR 1526
     BEGIN
         IF idem_claim_day() = v_day THEN

@@ -22,13 +22,8 @@ main: BEGIN
 
     LOOP
         BEGIN
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_locked = 1;
-            END;
+            -- @include core/held.part.sql
+            --   ANSWER=v_locked = 1
 
             -- @include core/settle.part.sql
             --   STATUS=SUBSTRING(v_plan, 63, 1)

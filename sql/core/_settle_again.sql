@@ -45,13 +45,9 @@ main: BEGIN
     END IF;
     IF NOT in_locked OR (v_found IS NULL AND in_token IS NULL) THEN
         BEGIN
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_status = 0, in_locked = TRUE; -- a claim or take-over that is not committed
-            END;
+            -- Held: by a claim or take-over that is not committed.
+            -- @include core/held.part.sql
+            --   ANSWER=v_status = 0, in_locked = TRUE
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                 SELECT r.biz_type, r.status, r.token, r.created_on,
                        r.biz_type = in_biz_type

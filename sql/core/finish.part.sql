@@ -5,13 +5,8 @@
                 idem_settle_plan('finish', @@character_set_results, USER(), in_biz_type, in_key, in_token,
                                  in_result, NULL, NULL);
             DECLARE v_locked BOOLEAN DEFAULT FALSE;
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_locked = TRUE;
-            END;
+            -- @include core/held.part.sql
+            --   ANSWER=v_locked = TRUE
 
             -- @include core/settle.part.sql
             --   STATUS=1

@@ -25,13 +25,8 @@
             GET DIAGNOSTICS CONDITION 1 v_met = COLUMN_NAME;
             SET v_met = COALESCE(NULLIF(v_met, ''), SUBSTRING(v_plan, 1, 10));
         END;
-        DECLARE CONTINUE HANDLER FOR 1205
-        BEGIN
-            IF @@innodb_rollback_on_timeout THEN
-                RESIGNAL;
-            END IF;
-            SET v_met = CONCAT('lock ', SUBSTRING(v_plan, 1, 10));
-        END;
+        -- @include core/held.part.sql
+        --   ANSWER=v_met = CONCAT('lock ', SUBSTRING(v_plan, 1, 10))
         DECLARE CONTINUE HANDLER FOR 1526 SET v_met = CONCAT('none ', SUBSTRING(v_plan, 1, 10));
 
         SET v_plan = idem_claim_plan({ROUTINE}, @@character_set_results, USER(), {SCOPE}, {BIZ_TYPE},

@@ -64,13 +64,8 @@ BEGIN
     IF v_met IS NULL AND v_count > v_alone_count THEN
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1062, 1526 SET v_met = 'one';
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_met = 'one';
-            END;
+            -- @include core/held.part.sql
+            --   ANSWER=v_met = 'one'
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                 INSERT INTO idem.record (scope, idem_key, created_on, biz_type, status, attempt, token,
                                          owner_conn, owner_epoch, owner_account, payload_hash,

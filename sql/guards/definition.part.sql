@@ -6,13 +6,8 @@
         DECLARE v_changing BOOLEAN DEFAULT FALSE;
 
         BEGIN
-            DECLARE CONTINUE HANDLER FOR 1205
-            BEGIN
-                IF @@innodb_rollback_on_timeout THEN
-                    RESIGNAL;
-                END IF;
-                SET v_changing = TRUE;
-            END;
+            -- @include core/held.part.sql
+            --   ANSWER=v_changing = TRUE
             SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                 SELECT {COLUMNS}
                   INTO {VARIABLES}
