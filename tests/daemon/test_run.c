@@ -129,12 +129,11 @@ static void case_50_its_connection_is_killed_in_the_middle_of_ddl(void **state)
     mysql_close(idle);
 }
 
-static void sigterm_finishes_what_is_in_hand_and_a_second_one_leaves_now(void **state)
+/* It leads, a statement of it waits for `holder`, and it has been told to stop. */
+static struct daemon stopping_daemon(MYSQL *holder)
 {
-    MYSQL *holder = server_connect(fixture_server);
     struct daemon daemon = daemon_start(fixture_server, " ");
 
-    (void)state;
     daemon_expect_log(&daemon, "state=leader");
     daemon_kick(&daemon, s1);
     run(holder, "LOCK TABLES idem.task WRITE");
@@ -142,23 +141,23 @@ static void sigterm_finishes_what_is_in_hand_and_a_second_one_leaves_now(void **
     wait_for_text(s1, "1",
                   "SELECT COUNT(*) > 0 FROM information_schema.processlist"
                   " WHERE state = 'Waiting for table metadata lock'");
-    kill(daemon.pid, SIGTERM);
+    daemon_signal(&daemon, SIGTERM);
+    return daemon;
+}
+
+static void sigterm_finishes_what_is_in_hand_and_a_second_one_leaves_now(void **state)
+{
+    MYSQL *holder = server_connect(fixture_server);
+    struct daemon daemon = stopping_daemon(holder);
+
+    (void)state;
     usleep(50000); /* if it did not wait for its statement it would be gone by now */
     assert_int_equal(kill(daemon.pid, 0), 0);
     run(holder, "UNLOCK TABLES");
     assert_int_equal(daemon_wait(&daemon), 0);
     expect_text(s1, "0", "SELECT COUNT(*) FROM idem.task WHERE ended_at IS NULL");
 
-    daemon = daemon_start(fixture_server, " ");
-    daemon_expect_log(&daemon, "state=leader");
-    daemon_kick(&daemon, s1);
-    run(holder, "LOCK TABLES idem.task WRITE");
-    kill(daemon.pid, SIGUSR1);
-    wait_for_text(s1, "1",
-                  "SELECT COUNT(*) > 0 FROM information_schema.processlist"
-                  " WHERE state = 'Waiting for table metadata lock'");
-    kill(daemon.pid, SIGTERM);
-    usleep(50000);
+    daemon = stopping_daemon(holder);
     assert_int_equal(daemon_end(&daemon, SIGTERM), 1);
     run(holder, "UNLOCK TABLES");
     mysql_close(holder);

@@ -127,9 +127,7 @@ static void case_48_loser_is_told_the_state_it_lost_to(void **state)
         expect_text(s2, "NEW", "SELECT status FROM shop.orders WHERE id = %d", id);
         expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
         send_query(s2, TRANSITION, id, "CANCELLED");
-        wait_for_lock(s3);
-        run(s1, "COMMIT");
-        assert_int_equal(receive(s2), 0);
+        assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
         expect_text(s2, "ILLEGAL PAID", "SELECT CONCAT(@o, ' ', @s)");
         run(s2, "COMMIT");
         expect_text(s1, "1", "SELECT COUNT(*) FROM shop.history WHERE id = %d", id);
@@ -148,9 +146,7 @@ static void case_48_snapshot_isolation_waits_and_answers(void **state)
     expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
     run(s2, "BEGIN");
     send_query(s2, TRANSITION, id, "CANCELLED");
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
     expect_text(s2, "ILLEGAL PAID", "SELECT CONCAT(@o, ' ', @s)");
     run(s2, "COMMIT");
     run(s2, "SET SESSION innodb_snapshot_isolation = OFF");
@@ -182,18 +178,14 @@ static void same_transition_twice_at_once_is_applied_once(void **state)
     run(s1, "BEGIN");
     expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
     send_query(s2, TRANSITION, id, "PAID");
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
     expect_text(s2, "ALREADY PAID", "SELECT CONCAT(@o, ' ', @s)");
 
     id = fresh_order();
     run(s1, "BEGIN");
     expect_answer(s1, "APPLIED PAID", TRANSITION, id, "PAID");
     send_query(s2, TRANSITION, id, "PAID");
-    wait_for_lock(s3);
-    run(s1, "ROLLBACK");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "ROLLBACK"), 0);
     expect_text(s2, "APPLIED PAID", "SELECT CONCAT(@o, ' ', @s)");
 }
 

@@ -333,9 +333,7 @@ static void concurrent_snapshots_end_with_the_newest(void **state)
         run(s1, "BEGIN");
         expect_outcome(s1, "INSERTED", SNAPSHOT, id, "7", "{\"cents\":7}");
         send_query(s2, SNAPSHOT, id, "5", "{\"cents\":5}");
-        wait_for_lock(s3);
-        run(s1, "COMMIT");
-        assert_int_equal(receive(s2), 0);
+        assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
         expect_text(s2, "STALE", "SELECT @o");
         expect_outcome(s2, "UPDATED", SNAPSHOT, id, "8", "{\"cents\":8}");
         run(s2, "COMMIT");
@@ -344,9 +342,7 @@ static void concurrent_snapshots_end_with_the_newest(void **state)
         run(s1, "BEGIN");
         expect_outcome(s1, "INSERTED", SNAPSHOT, other, "7", "{\"cents\":7}");
         send_query(s2, SNAPSHOT, other, "5", "{\"cents\":5}");
-        wait_for_lock(s3);
-        run(s1, "ROLLBACK");
-        assert_int_equal(receive(s2), 0);
+        assert_int_equal(receive_after(s2, s1, "ROLLBACK"), 0);
         expect_text(s2, "INSERTED", "SELECT @o");
     }
     run(s2, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
@@ -364,9 +360,7 @@ static void concurrent_deltas_of_one_version_are_applied_once(void **state)
     expect_text(s2, "1", "SELECT version FROM bank.account WHERE id = %d", id);
     expect_delta(s1, "APPLIED 3", DELTA("plain"), id, 2, PLUS);
     send_query(s2, DELTA("plain"), id, 2, PLUS);
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
     expect_text(s2, "DUPLICATE 3", "SELECT CONCAT(@o, ' ', @e)");
     expect_delta(s2, "APPLIED 4", DELTA("plain"), id, 3, PLUS);
     run(s2, "COMMIT");
@@ -387,9 +381,7 @@ static void snapshot_isolation_waits_and_answers(void **state)
     expect_delta(s1, "APPLIED 3", DELTA("plain"), id, 2, PLUS);
     run(s2, "BEGIN");
     send_query(s2, DELTA("plain"), id, 2, PLUS);
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
     expect_text(s2, "DUPLICATE 3", "SELECT CONCAT(@o, ' ', @e)");
     run(s2, "COMMIT");
 
@@ -397,9 +389,7 @@ static void snapshot_isolation_waits_and_answers(void **state)
     expect_outcome(s1, "APPLIED", "CALL idem.compare_and_set('plain', %d, 2, NULL, @o)", id);
     run(s2, "BEGIN");
     send_query(s2, "CALL idem.compare_and_set('plain', %d, 2, NULL, @o)", id);
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
     expect_text(s2, "CONFLICT", "SELECT @o");
     run(s2, "COMMIT");
     run(s2, "SET SESSION innodb_snapshot_isolation = OFF");
@@ -439,9 +429,7 @@ static void an_event_is_not_parked_for_a_projection_that_is_being_dropped(void *
     run(s1, "BEGIN");
     run(s1, "CALL idem.drop_projection('leaving')");
     send_query(s2, DELTA("leaving"), id, 3, PLUS);
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 52001);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 52001);
     expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
 }
 
@@ -468,9 +456,7 @@ static void parking_and_closing_the_gap_do_not_miss_each_other(void **state)
             expect_delta(s1, first ? "APPLIED 2" : "APPLIED 3", DELTA("park"), id, first ? 1 : 2,
                          PLUS);
             send_query(s2, DELTA("park"), id, first ? 2 : 3, PLUS);
-            wait_for_lock(s3);
-            run(s1, "COMMIT");
-            assert_int_equal(receive(s2), 0);
+            assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
             expect_text(s2, first ? "APPLIED 3" : "APPLIED 4", "SELECT CONCAT(@o, ' ', @e)");
             run(s2, "COMMIT");
             expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
@@ -483,9 +469,7 @@ static void parking_and_closing_the_gap_do_not_miss_each_other(void **state)
             expect_delta(s2, first ? "PARKED 1" : "PARKED 2", DELTA("park"), id, first ? 2 : 3,
                          PLUS);
             send_query(s1, DELTA("park"), id, first ? 1 : 2, PLUS);
-            wait_for_lock(s3);
-            run(s2, "COMMIT");
-            assert_int_equal(receive(s1), 0);
+            assert_int_equal(receive_after(s1, s2, "COMMIT"), 0);
             expect_text(s1, first ? "APPLIED 3" : "APPLIED 4", "SELECT CONCAT(@o, ' ', @e)");
             expect_text(s1, "0", "SELECT COUNT(*) FROM idem.parked_event");
         }
@@ -691,9 +675,7 @@ static void same_event_in_two_sessions_is_handled_once(void **state)
     run(s1, "BEGIN");
     expect_outcome(s1, "APPLIED", CONSUME, "'twin'", "plain", id, 1, PLUS);
     send_query(s2, CONSUME, "'twin'", "plain", id, 1, PLUS);
-    wait_for_lock(s3);
-    run(s1, "COMMIT");
-    assert_int_equal(receive(s2), 0);
+    assert_int_equal(receive_after(s2, s1, "COMMIT"), 0);
     expect_text(s2, "DUPLICATE", "SELECT @o");
     expect_text(s1, "1", "SELECT cents FROM bank.account WHERE id = %d", id);
 }

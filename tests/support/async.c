@@ -49,6 +49,13 @@ void wait_for_lock(MYSQL *observer)
     fail_msg("nobody waits for a lock");
 }
 
+unsigned int receive_after(MYSQL *waiting, MYSQL *holder, const char *end)
+{
+    wait_for_lock(holder);
+    run(holder, "%s", end);
+    return receive(waiting);
+}
+
 void wait_for_sleep(MYSQL *observer, unsigned long id)
 {
     wait_until(observer,

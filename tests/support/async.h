@@ -11,6 +11,10 @@ void send_query(MYSQL *sql, const char *format, ...) __attribute__((format(print
 /* Waits for the answer of what was sent; returns its error number, 0 for success. */
 unsigned int receive(MYSQL *sql);
 
+/* Lets `holder` end its transaction with this statement once what was sent to `waiting` waits for
+   its lock; returns what receive() does. */
+unsigned int receive_after(MYSQL *waiting, MYSQL *holder, const char *end);
+
 /* Returns when this connection sleeps in a statement: it tries again. */
 void wait_for_sleep(MYSQL *observer, unsigned long id);
 

@@ -93,6 +93,25 @@ int daemon_wait(struct daemon *daemon)
     return -1;
 }
 
+void daemon_signal(const struct daemon *daemon, int signal)
+{
+    unsigned long long pending;
+    char path[64], line[128];
+
+    kill(daemon->pid, signal);
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)daemon->pid);
+    do {
+        FILE *file = fopen(path, "r");
+
+        pending = 0;
+        usleep(TICK_US);
+        while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+            sscanf(line, "ShdPnd: %llx", &pending);
+        if (file != NULL)
+            fclose(file);
+    } while (pending >> (signal - 1) & 1);
+}
+
 int daemon_end(struct daemon *daemon, int signal)
 {
     kill(daemon->pid, signal);

@@ -30,6 +30,10 @@ struct daemon daemon_start(const struct server *server, const char *options, ...
 /* Kills what a test that failed has left. */
 void daemon_kill_all(void);
 
+/* Sends the signal and returns when idemd has met it, so that the same one again is a second one.
+ */
+void daemon_signal(const struct daemon *daemon, int signal);
+
 /* Sends the signal and waits for the end: the exit code, or -signal when it was killed by one. */
 int daemon_end(struct daemon *daemon, int signal);
 int daemon_wait(struct daemon *daemon);

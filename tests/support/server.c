@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@
 
 #define START_SECONDS 60
 #define OPTIONS_MAX 64
+#define PORTS_FROM 20000
+#define PORTS_END 32000
+#define PORTS_EACH 100
 
 struct server {
     char folder[256];
@@ -38,17 +42,43 @@ static void sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
+/* The first of the ports that are this process's until it ends: no other test has the abstract
+   name. Ports below those that the kernel gives to whoever connects: such a one could be gone
+   before the server that it is for listens, or while that one restarts. */
+static unsigned int own_ports(void)
+{
+    static unsigned int first;
+    int fd = first != 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    for (unsigned int port = PORTS_FROM; first == 0 && port < PORTS_END; port += PORTS_EACH) {
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+
+        snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "idem-test-ports-%u", port);
+        if (bind(fd, (struct sockaddr *)&name, sizeof(name)) == 0)
+            first = port;
+    }
+    return first;
+}
+
 unsigned int server_free_port(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    static unsigned int last;
+    unsigned int first = own_ports();
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-        fail_msg("no free port");
-    close(fd);
-    return ntohs(address.sin_port);
+    for (int tries = 0; first != 0 && tries < PORTS_EACH; tries++) {
+        struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        unsigned int port = first + ++last % PORTS_EACH;
+        int fd = socket(AF_INET, SOCK_STREAM, 0), bound;
+
+        address.sin_port = htons((uint16_t)port);
+        bound = bind(fd, (struct sockaddr *)&address, sizeof(address));
+        close(fd);
+        if (bound == 0)
+            return port;
+    }
+    fail_msg("no free port");
+    return 0;
 }
 
 static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -35,7 +35,7 @@ const char *server_folder(const struct server *server);
 unsigned int server_port(const struct server *server);
 long server_pid(const struct server *server);
 
-/* A TCP port of 127.0.0.1 that nobody listens on. */
+/* A TCP port of 127.0.0.1 that nobody listens on, and that no other test will take. */
 unsigned int server_free_port(void);
 
 /* Runs build/sql/<name> through the mariadb client as root, with extra client options (or ""). The
