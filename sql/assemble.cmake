@@ -1,4 +1,5 @@
-# Joins INPUTS into OUTPUT and fills in the version and the functions to drop (those of library.sql).
+# Joins INPUTS into OUTPUT and fills in the version, IDEM_CLOCK_SKEW_US of limits.h, and the functions to drop
+# (those of library.sql).
 #
 # `-- @include FILE` and lines `--   NAME=value` below it become the text of FILE with {NAME} replaced by value:
 # for a rule that must stand in several routines, because a CALL would cost half as much as the rule itself.
@@ -29,12 +30,15 @@ foreach(line IN LISTS created)
     string(REGEX MATCH "FUNCTION ([a-z_]+)" match "${line}")
     string(APPEND IDEM_DROP_FUNCTIONS "DROP FUNCTION IF EXISTS ${CMAKE_MATCH_1};\n")
 endforeach()
+file(STRINGS ${LIMITS_H} skew REGEX "^#define IDEM_CLOCK_SKEW_US [0-9]+$")
+string(REGEX MATCH "[0-9]+$" IDEM_CLOCK_SKEW_US "${skew}")
 file(WRITE ${OUTPUT}.new "")
 foreach(input IN LISTS INPUTS)
     file(READ ${input} text)
     include_parts(text)
     string(REPLACE "@PROJECT_VERSION@" "${PROJECT_VERSION}" text "${text}")
     string(REPLACE "@IDEM_DROP_FUNCTIONS@" "${IDEM_DROP_FUNCTIONS}" text "${text}")
+    string(REPLACE "@IDEM_CLOCK_SKEW_US@" "${IDEM_CLOCK_SKEW_US}" text "${text}")
     file(APPEND ${OUTPUT}.new "${text}\n")
 endforeach()
 file(RENAME ${OUTPUT}.new ${OUTPUT})

@@ -2,6 +2,8 @@
 /* The live days of the catalog, as a claim needs them. */
 #include "days.h"
 
+#include "idem/limits.h"
+
 #include "clock.h"
 #include "counters.h"
 #include "raise.h"
@@ -71,5 +73,5 @@ const struct idem_day *idem_days_next(const struct idem_catalog *catalog, int64_
 
 bool idem_days_near_midnight(int64_t now_us)
 {
-    return now_us % IDEM_DAY_US >= IDEM_DAY_US - IDEM_DAYS_SKEW_US;
+    return now_us % IDEM_DAY_US >= IDEM_DAY_US - IDEM_CLOCK_SKEW_US;
 }

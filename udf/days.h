@@ -9,11 +9,6 @@
 
 #include "catalog.h"
 
-/* How far the clocks of two servers that follow each other may be apart: for so long before
-   midnight the next day may already hold records, and for so long after it (see seal_days) a day is
-   not sealed. */
-#define IDEM_DAYS_SKEW_US (INT64_C(2) * 3600 * 1000000)
-
 /* The day that a new record goes to: today, or the next live day that is not sealed (a clock that
    was set back over a restart or a fail-over may call a sealed day today). False with 52005 raised,
    which names the day, when the catalog lists none. */

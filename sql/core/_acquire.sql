@@ -102,7 +102,7 @@ BEGIN
     -- is taken over was there before tomorrow's first one, whose claim has met it.
     SET v_tomorrow = in_day + INTERVAL 1 DAY;
     IF v_found IS NULL AND in_old_token IS NULL
-       AND DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() + 7200000000 MICROSECOND)
+       AND DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() + @IDEM_CLOCK_SKEW_US@ MICROSECOND)
            >= v_tomorrow THEN
         BEGIN
             DECLARE CONTINUE HANDLER FOR 1062 SET v_found = v_tomorrow;

@@ -41,7 +41,7 @@ Example: CALL idem.seal_days();
 BEGIN
     DECLARE v_day DATE DEFAULT '1000-01-01';
     DECLARE v_over DATE DEFAULT
-        DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() - 7200000000 MICROSECOND);
+        DATE(TIMESTAMP '1970-01-01 00:00:00' + INTERVAL idem_now_us() - @IDEM_CLOCK_SKEW_US@ MICROSECOND);
     DECLARE v_scope, v_last_scope VARBINARY(64);
     DECLARE v_key, v_last_key VARBINARY(255);
     DECLARE v_outcome VARCHAR(8);
