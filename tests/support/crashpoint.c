@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <mysql/plugin.h>
@@ -58,7 +59,10 @@ static void notify(MYSQL_THD thd, unsigned int event_class, const void *data)
         return;
     }
     if (event_class == MYSQL_AUDIT_GENERAL_CLASS) {
-        if (general->event_subclass == MYSQL_AUDIT_GENERAL_LOG)
+        if (general->general_command_length == 4 &&
+            memcmp(general->general_command, "Quit", 4) == 0)
+            disarm(); /* the client has all its answers and is gone */
+        else if (general->event_subclass == MYSQL_AUDIT_GENERAL_LOG)
             armed = armed || stop_at > 0 || kill_at > 0;
         else if (general->event_subclass != MYSQL_AUDIT_GENERAL_STATUS)
             return; /* an error or warning, somewhere in the statement */
