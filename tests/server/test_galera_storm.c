@@ -22,7 +22,7 @@ struct client {
     char message[256];
 };
 
-static atomic_int known_keys = KEYS / 2; /* the others when the first midnight has passed */
+static atomic_int known_keys = KEYS / 2; /* all when the first midnight has passed */
 static atomic_int open_keys = KEYS;
 static atomic_bool key_done[KEYS];
 static atomic_bool over;
@@ -158,7 +158,8 @@ static void *disturb(void *data)
 {
     static const char *const tasks[] = {"CALL idem.ensure_partitions()", "CALL idem.reap()",
                                         "CALL idem.drop_expired()", "CALL idem.seal_days()"};
-    const int64_t day = INT64_C(86400) * 1000000, first = INT64_C(1801440000000000);
+    const int64_t day = INT64_C(86400) * 1000000;
+    const int64_t first = INT64_C(1801440000000000); /* the midnight after 2027-01-31 */
     const struct timespec pause = {.tv_nsec = 10000000};
     MYSQL *sql[2] = {server_connect(nodes[0]), server_connect(nodes[1])};
     int64_t now = first - 1;
@@ -166,8 +167,9 @@ static void *disturb(void *data)
     char text[80];
 
     (void)data;
-    while (atomic_load(&open_keys) == KEYS &&
-           !atomic_load(&over)) /* one is done in the first day */
+    /* Not before one key is done in the first day, and the later half of them comes after it: so
+       there are two days with records, whoever is fast. */
+    while (atomic_load(&open_keys) == KEYS && !atomic_load(&over))
         nanosleep(&pause, NULL);
     for (int i = 0; !atomic_load(&over); i++) {
         now = i % 20 == 0 ? now - now % day + day - 100000 : now + 20000;
