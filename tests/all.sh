@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is needed (Debian, as root), builds and runs all tests, two at a time: a test waits for the
-# disk most of its time. Arguments go to ctest, for example: tests/all.sh -j 1 -R interleavings
+# Installs what is needed (Debian, as root), builds and runs all tests, two at a time: a single one
+# leaves most of two cores idle. Arguments go to ctest, for example: tests/all.sh -j 1 -R interleavings
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/support/prepare.sh"
 

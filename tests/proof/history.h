@@ -26,7 +26,6 @@
 #define LEASED 16
 #define ROUND_SECONDS 30
 #define LEASE_US (INT64_C(300) * 1000000)
-#define DAY_US (INT64_C(86400) * 1000000)
 #define RETENTION_DAYS 12
 #define YOUNG_DAYS 6 /* far enough from retention that a stalled session stays within */
 #define START_US (INT64_C(1956441600) * 1000000) /* 2031-12-31 */

@@ -158,7 +158,6 @@ static void *disturb(void *data)
 {
     static const char *const tasks[] = {"CALL idem.ensure_partitions()", "CALL idem.reap()",
                                         "CALL idem.drop_expired()", "CALL idem.seal_days()"};
-    const int64_t day = INT64_C(86400) * 1000000;
     const int64_t first = INT64_C(1801440000000000); /* the midnight after 2027-01-31 */
     const struct timespec pause = {.tv_nsec = 10000000};
     MYSQL *sql[2] = {server_connect(nodes[0]), server_connect(nodes[1])};
@@ -172,7 +171,7 @@ static void *disturb(void *data)
     while (atomic_load(&open_keys) == KEYS && !atomic_load(&over))
         nanosleep(&pause, NULL);
     for (int i = 0; !atomic_load(&over); i++) {
-        now = i % 20 == 0 ? now - now % day + day - 100000 : now + 20000;
+        now = i % 20 == 0 ? now - now % DAY_US + DAY_US - 100000 : now + 20000;
         for (int n = 0; n < 2; n++) {
             snprintf(text, sizeof(text), "SET GLOBAL idem_test_now_us = %lld",
                      (long long)(now - INT64_C(1800) * 1000000 * n * (i / 20 % 3)));

@@ -12,7 +12,6 @@
 #define SESSIONS 64
 #define KEYS 2000
 #define DAYS 4 /* each has its share of the keys, and sees those of the days before */
-#define DAY_US (INT64_C(86400) * 1000000)
 
 struct client {
     pthread_t thread;

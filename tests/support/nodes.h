@@ -38,7 +38,7 @@ bool nodes_lost(unsigned int error);
  * way. */
 void nodes_roll_back(MYSQL *sql);
 
-/* No action's work twice, and the same records and work on both. */
+/* The same records and work on both, nothing left in galera_guard, nothing that verify() finds. */
 void nodes_expect_equal(void);
 
 #endif

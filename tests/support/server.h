@@ -83,5 +83,6 @@ void expect_errno(MYSQL *sql, unsigned int expected, const char *format, ...)
 /* Test clock: sets what everybody on the server takes for now. "2026-03-01 23:59:59.5", or NULL for
    the real clock. */
 void set_clock(MYSQL *sql, const char *utc);
+#define DAY_US (INT64_C(86400) * 1000000) /* of the clock, idem_test_now_us */
 
 #endif
